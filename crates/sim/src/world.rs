@@ -16,6 +16,7 @@
 //! [`crate::host::WithCpu`].
 
 use crate::agenda::{Agenda, Turn};
+use crate::medium::trace::{Activity, Trace};
 use crate::medium::{Delivery, Event, Medium, Misfit, Passage};
 use core::fmt;
 use stack::station::{Frame, Station};
@@ -166,6 +167,24 @@ impl<M: Medium, S: Station> World<M, S> {
     /// tap's calls, which saves time; the run is otherwise identical.
     pub fn set_observed(&mut self, is_observed: bool) {
         self.medium.set_observed(is_observed);
+    }
+
+    /// Keeps a trace of the medium from now on, which changes nothing else. Returns false if the medium keeps none.
+    pub fn begin_trace(&mut self, trace: Trace) -> bool {
+        let slot = self.medium.trace();
+        slot.map(|slot| *slot = Some(Box::new(trace))).is_some()
+    }
+
+    /// Takes the activities in the trace so far. To be called often: a trace has all frames.
+    pub fn take_activities(&mut self) -> Vec<Activity> {
+        let trace = self.medium.trace().and_then(Option::as_mut);
+        trace.map(|trace| trace.take()).unwrap_or_default()
+    }
+
+    /// Ends the trace of the medium, and returns it with the rest of the activities.
+    pub fn end_trace(&mut self) -> Option<Trace> {
+        self.medium.complete_trace(self.now);
+        self.medium.trace()?.take().map(|trace| *trace)
     }
 
     /// Schedules the station to be called and drained as soon as the run continues.

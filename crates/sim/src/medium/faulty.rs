@@ -6,6 +6,7 @@
 //! Not modelled: faults that differ between receivers, and faults that depend on other traffic. The
 //! faults are described in [`stack::fault`].
 
+use super::trace::Slot;
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use smallvec::SmallVec;
 use stack::fault::{Counts, Faults, Outcome};
@@ -111,6 +112,14 @@ impl<M: Medium> Medium for Faulty<M> {
 
     fn set_receive_buffer(&mut self, now: Instant, station: usize, has: bool) {
         self.inner.set_receive_buffer(now, station, has);
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        self.inner.trace()
+    }
+
+    fn complete_trace(&mut self, now: Instant) {
+        self.inner.complete_trace(now);
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {

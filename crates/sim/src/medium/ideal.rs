@@ -10,6 +10,7 @@
 
 use super::directory::Directory;
 use super::framing::Framing;
+use super::trace::{Slot, note_frame};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use crate::agenda::Agenda;
 use core::time::Duration;
@@ -56,6 +57,7 @@ pub struct Ideal {
     /// End time of each station's frame in transmission.
     ends: Agenda,
     events: VecDeque<Event>,
+    trace: Slot,
     statistics: Statistics,
 }
 
@@ -80,6 +82,7 @@ impl Ideal {
             entities: Vec::new(),
             ends: Agenda::default(),
             events: VecDeque::new(),
+            trace: None,
             statistics: Statistics::default(),
         }
     }
@@ -114,9 +117,10 @@ impl Ideal {
         let gap = self.bits(self.params.framing.gap_bits);
         let entity = &mut self.entities[station];
         let frame = entity.queue.pop_front().expect("a frame was in transmission");
-        let (started, at) =
-            (entity.started + self.params.propagation, now + self.params.propagation);
+        let begun = entity.started;
+        let (started, at) = (begun + self.params.propagation, now + self.params.propagation);
         entity.free = now + gap;
+        note_frame(&mut self.trace, station, || (begun, now), &frame);
         self.statistics.sent += 1;
         let passage =
             Passage { started, at, source: station, frame: frame.clone(), fate: Fate::Whole };
@@ -172,6 +176,10 @@ impl Medium for Ideal {
 
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        Some(&mut self.trace)
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {

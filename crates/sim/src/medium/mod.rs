@@ -16,6 +16,7 @@ mod round_robin;
 pub mod switched;
 pub mod token_bus;
 pub mod token_ring;
+pub mod trace;
 
 use stack::fault::Fate;
 use stack::machine::Deadline;
@@ -52,6 +53,14 @@ pub trait Medium {
     fn observe_senders(&mut self) -> bool {
         false
     }
+    /// Place for a trace of who sends, collides or holds the token; initially there is none. A trace
+    /// changes nothing else. `None` on a medium that keeps no traces.
+    fn trace(&mut self) -> Option<&mut trace::Slot> {
+        None
+    }
+    /// Adds to the trace what an unused token, or unused opportunities, did until `now`. It is called
+    /// once, at the end.
+    fn complete_trace(&mut self, _now: Instant) {}
     /// Calls `count` with the name and value of each counter of the run so far: `medium.sent`. Times
     /// are in nanoseconds, and their names end in `-ns`.
     fn counts(&self, count: &mut dyn FnMut(&str, u64));

@@ -23,3 +23,4 @@ mod token_bus_members;
 mod token_bus_response;
 mod token_ring;
 mod token_ring_hop_by_hop;
+mod traces;

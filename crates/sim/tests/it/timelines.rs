@@ -11,7 +11,7 @@ use stats::rng::Stream;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-fn params(positions_metres: &[f64], seed: u64) -> Params {
+pub(crate) fn params(positions_metres: &[f64], seed: u64) -> Params {
     Params {
         positions_metres: positions_metres.to_vec(),
         metres_per_second: 2.0e8,
@@ -20,7 +20,7 @@ fn params(positions_metres: &[f64], seed: u64) -> Params {
 }
 
 /// Seed with which station n draws `slots[n]` at its 1st, 2nd, ... backoff.
-fn seed_with(slots: &[&[u64]]) -> u64 {
+pub(crate) fn seed_with(slots: &[&[u64]]) -> u64 {
     (0..1_000_000)
         .find(|seed| {
             slots.iter().enumerate().all(|(station, slots)| {

@@ -30,6 +30,7 @@ pub use params::{Invalid, Params, THICK_COAX, Timing};
 pub use statistics::{ATTEMPTS, Statistics};
 
 use super::directory::Directory;
+use super::trace::{Kind, Slot, note, note_frame};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use deference::{Carrier, Deference, Gap, later};
 
@@ -65,6 +66,7 @@ pub struct CsmaCd {
     sending: (usize, Instant),
     events: VecDeque<Event>,
     is_observed: bool,
+    trace: Slot,
     statistics: Statistics,
 }
 
@@ -172,6 +174,7 @@ impl CsmaCd {
             sending: (0, Instant::ZERO),
             events: VecDeque::new(),
             is_observed: true,
+            trace: None,
             statistics: Statistics::default(),
         })
     }
@@ -331,20 +334,26 @@ impl CsmaCd {
     fn meet(&mut self, signal: &mut Signal) {
         let mut met = false;
         let mut joined = false;
+        // Earliest time at which a station detects a collision.
+        let mut found = Instant::MAX;
         for other in &mut self.signals {
             let here = other.as_heard_at(signal.place);
             if here.rises < signal.end && here.falls > signal.start {
                 (met, joined) = (true, joined || other.collided);
-                signal.collide(here.rises.max(signal.start), self.times);
+                let detected = here.rises.max(signal.start);
+                found = found.min(detected);
+                signal.collide(detected, self.times);
             }
             let there = signal.as_heard_at(other.place).rises;
             if there < other.end {
                 (met, joined) = (true, joined || other.collided);
+                found = found.min(there);
                 other.collide(there, self.times);
             }
         }
         if met && !joined {
             self.statistics.collisions += 1;
+            note(&mut self.trace, signal.station, || (found, found), || Kind::Collision);
         }
     }
 
@@ -357,7 +366,12 @@ impl CsmaCd {
         if self.sending.0 == 0 {
             self.statistics.busy += now.since(self.sending.1);
         }
+        let span = || (signal.start, now);
         if signal.collided {
+            if let Some(frame) = self.entities[signal.station].queue.front() {
+                let kind = || Kind::Fragment(frame.clone());
+                note(&mut self.trace, signal.station, span, kind);
+            }
             self.back_off(now, signal.station);
         } else {
             self.succeed(now, signal);
@@ -372,7 +386,9 @@ impl CsmaCd {
         if entity.attempts < self.params.timing.attempt_limit {
             let range = 1 << entity.attempts.min(self.params.timing.backoff_limit).min(63);
             let slots = entity.backoff.below(range);
-            return self.contend(station, later(now, slots.saturating_mul(self.times.slot)));
+            let until = later(now, slots.saturating_mul(self.times.slot));
+            note(&mut self.trace, station, || (now, until), || Kind::Backoff { slots });
+            return self.contend(station, until);
         }
         self.statistics.excessive_collisions += 1;
         entity.queue.pop_front();
@@ -385,6 +401,7 @@ impl CsmaCd {
         let source = signal.station;
         let entity = &mut self.entities[source];
         let frame = entity.queue.pop_front().expect("a station that sends has a frame");
+        note_frame(&mut self.trace, source, || (signal.start, now), &frame);
         let attempt = (entity.attempts as usize).min(ATTEMPTS - 1);
         self.statistics.attempts[attempt] += 1;
         self.statistics.sent += 1;
@@ -555,6 +572,10 @@ impl Medium for CsmaCd {
 
     fn set_observed(&mut self, is_observed: bool) {
         self.is_observed = is_observed;
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        Some(&mut self.trace)
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {

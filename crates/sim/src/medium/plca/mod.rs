@@ -24,11 +24,13 @@
 
 mod params;
 mod statistics;
+mod tracing;
 
 pub use params::{BALANCED_PAIR, FRAMING, Invalid, Params, RATE};
 pub use statistics::Statistics;
 
 use super::directory::Directory;
+use super::trace::{Slot, note_frame};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
 use params::BIT_NANOS;
@@ -55,8 +57,11 @@ pub struct Plca {
     turn: Turn,
     /// Start of the cycle's first opportunity, in nanoseconds.
     cycle_began: u64,
+    /// Start of the latest opportunity that was used, in nanoseconds.
+    opened: u64,
     due: Option<Deadline>,
     events: VecDeque<Event>,
+    trace: Slot,
     statistics: Statistics,
 }
 
@@ -105,8 +110,10 @@ impl Plca {
             alert: BTreeSet::new(),
             turn: Turn::Open(Opportunity { begins, node: 0 }),
             cycle_began: begins,
+            opened: 0,
             due: None,
             events: VecDeque::new(),
+            trace: None,
             statistics: Statistics::default(),
         })
     }
@@ -163,6 +170,7 @@ impl Plca {
         // After the last node come a beacon and node 0.
         let node = since.div_ceil(opportunity).min(count);
         let steps = wraps * count + node - from.node;
+        self.note_unused(from, steps);
         let next = self.step(from, steps);
         self.turn = Turn::Open(next);
     }
@@ -200,7 +208,9 @@ impl Plca {
             match self.turn {
                 Turn::Open(from) => {
                     let Some(steps) = self.steps_to_next(from) else { return };
+                    self.note_unused(from, steps);
                     let taken = self.step(from, steps);
+                    self.opened = taken.begins;
                     self.statistics.opportunities_used += 1;
                     self.begin(taken.node as usize, 0, taken.begins);
                 }
@@ -242,6 +252,8 @@ impl Plca {
             frame: frame.clone(),
             fate: Fate::Whole,
         }));
+        let span = || (Instant::from_nanos(begun), Instant::from_nanos(at));
+        note_frame(&mut self.trace, source, span, &frame);
         let mut meant = false;
         if let Some(destination) = station::destination(&frame) {
             for station in self.directory.recipients(source, destination) {
@@ -271,6 +283,7 @@ impl Plca {
 
     /// Ends the station's opportunity.
     fn close(&mut self, station: usize, at: u64) {
+        self.note_used(station, at);
         let (opportunity, ..) = self.spans();
         // Equivalent to an unused opportunity that ends now.
         let ended = Opportunity { begins: at - opportunity, node: station as u64 };
@@ -332,6 +345,14 @@ impl Medium for Plca {
 
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        Some(&mut self.trace)
+    }
+
+    fn complete_trace(&mut self, now: Instant) {
+        self.note_idle(now.as_nanos());
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {

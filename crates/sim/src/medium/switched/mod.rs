@@ -27,6 +27,7 @@ pub use params::{Buffer, Invalid, Link, Params, StationLink, Switch, Trunk, tag_
 pub use statistics::Statistics;
 
 use super::directory::Directory;
+use super::trace::{self, Activity, Kind, Neighbour, Slot};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use crate::agenda::Agenda;
 use port::{CLASSES, End, Port, Transit};
@@ -54,6 +55,7 @@ pub struct Switched {
     /// from port p in the following switch's queue.
     agenda: Agenda,
     events: VecDeque<Event>,
+    trace: Slot,
     statistics: Statistics,
     /// True if the observer is at the stations that send.
     is_at_senders: bool,
@@ -74,6 +76,7 @@ impl Switched {
             directory: Directory::default(),
             agenda: Agenda::default(),
             events: VecDeque::new(),
+            trace: None,
             statistics: Statistics::default(),
             is_at_senders: false,
             params,
@@ -143,8 +146,7 @@ impl Switched {
         ways
     }
 
-    fn tell(&mut self, station: usize, class: usize, outcome: Transmission) {
-        let queue = u8::try_from(class).unwrap_or(u8::MAX);
+    fn tell(&mut self, station: usize, queue: u8, outcome: Transmission) {
         self.events.push_back(Event::Transmitted { station, queue, outcome });
     }
 
@@ -160,7 +162,7 @@ impl Switched {
         let transit = port.take().expect("a frame waits");
         let takes = port.rate.bits(self.params.framing.wire_bits(transit.frame.len()));
         if matches!(port.from, End::Switch(_)) {
-            let longest = &mut self.statistics.longest_waits[transit.class];
+            let longest = &mut self.statistics.longest_waits[usize::from(transit.class)];
             *longest = (*longest).max(now.since(transit.since));
         }
         port.sending = Some((transit, now));
@@ -175,6 +177,9 @@ impl Switched {
             let class = transit.class;
             port.free = now + port.rate.bits(self.params.framing.gap_bits);
             let (from, to, propagation) = (port.from, port.to, port.propagation);
+            if let Some(trace) = &mut self.trace {
+                trace.add(leaves(&transit, (begun, now), (from, to)));
+            }
             let is_seen = match to {
                 _ if self.is_at_senders => matches!(from, End::Station(_)),
                 End::Station(_) => true,
@@ -262,6 +267,21 @@ impl Switched {
     }
 }
 
+/// Activity of a port that sent a frame.
+fn leaves(transit: &Transit, (begin, end): (Instant, Instant), (from, to): (End, End)) -> Activity {
+    let port = match (from, to) {
+        (End::Station(_), _) => None,
+        (End::Switch(switch), End::Station(to)) => {
+            Some(trace::Port { switch, to: Neighbour::Station(to) })
+        }
+        (End::Switch(switch), End::Switch(to)) => {
+            Some(trace::Port { switch, to: Neighbour::Switch(to) })
+        }
+    };
+    let kind = Kind::Frame { frame: transit.frame.clone(), number: transit.number };
+    Activity { station: transit.source, port, begin, end, kind }
+}
+
 impl Medium for Switched {
     fn observe_senders(&mut self) -> bool {
         self.is_at_senders = true;
@@ -279,12 +299,13 @@ impl Medium for Switched {
 
     fn offer(&mut self, now: Instant, station: usize, frame: Frame) {
         self.statistics.offered += 1;
-        let class = usize::from((self.params.priority_of)(station, &frame).min(7));
+        let class = (self.params.priority_of)(station, &frame).min(7);
         if frame.len() > self.params.framing.maximum_octets {
             self.statistics.oversized += 1;
             return self.tell(station, class, Transmission::NotTaken);
         }
-        let transit = Transit { frame, source: station, class, since: now };
+        let number = self.statistics.offered as u32;
+        let transit = Transit { frame, source: station, class, number, since: now };
         let port = &mut self.ports[station];
         if !port.queue(transit) {
             self.statistics.queue_drops += 1;
@@ -313,6 +334,10 @@ impl Medium for Switched {
 
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        Some(&mut self.trace)
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {

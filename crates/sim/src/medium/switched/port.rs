@@ -22,7 +22,9 @@ pub(super) struct Transit {
     /// Station that sent it.
     pub source: usize,
     /// Priority by which it is queued.
-    pub class: usize,
+    pub class: u8,
+    /// Number among the frames offered, modulo 2^32.
+    pub number: u32,
     /// Start of its wait at this port.
     pub since: Instant,
 }
@@ -86,11 +88,12 @@ impl Port {
         if has_room {
             self.frames += 1;
             self.octets += transit.frame.len();
-            if self.queues.len() <= transit.class {
-                self.queues.reserve_exact(transit.class + 1 - self.queues.len());
-                self.queues.resize_with(transit.class + 1, VecDeque::new);
+            let class = usize::from(transit.class);
+            if self.queues.len() <= class {
+                self.queues.reserve_exact(class + 1 - self.queues.len());
+                self.queues.resize_with(class + 1, VecDeque::new);
             }
-            self.queues[transit.class].push_back(transit);
+            self.queues[class].push_back(transit);
         }
         has_room
     }

@@ -39,6 +39,7 @@ mod params;
 mod response;
 mod ring_maintenance;
 mod statistics;
+mod tracing;
 
 pub use changes::{Change, Kind, Maintenance};
 pub use params::{COAX, HeadEnd, Invalid, Params, Service, frame_control};
@@ -48,6 +49,7 @@ pub use statistics::Statistics;
 use super::directory::Directory;
 use super::framing::data_octets;
 use super::round_robin::{Picos, Rotation, bits, instant, nearest, picos, span, wrapped};
+use super::trace::{Slot, note_frame};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
 use response::Exchange;
@@ -88,6 +90,7 @@ pub struct TokenBus {
     due: Option<Picos>,
     events: VecDeque<Event>,
     is_observed: bool,
+    trace: Slot,
     statistics: Statistics,
 }
 
@@ -211,6 +214,7 @@ impl TokenBus {
             due: None,
             events: VecDeque::new(),
             is_observed: true,
+            trace: None,
             statistics: Statistics::default(),
         })
     }
@@ -322,6 +326,7 @@ impl TokenBus {
     fn pass_by(&mut self, now: Picos) {
         let Token::Free(since, from) = self.token else { return };
         let (at, last) = self.rotation.last_before(now, since, from);
+        self.note_passes(since, from, at);
         self.token = Token::Free(at, last);
         let count = self.rotation.places();
         let round = self.rotation.round;
@@ -352,6 +357,7 @@ impl TokenBus {
     /// Handles the arrival of the token at a station with frames.
     fn visit(&mut self, at: Picos, place: usize) {
         self.pass_by(at);
+        self.note_last_pass();
         let station = self.stations[place];
         let entity = &mut self.entities[station];
         let rotation = at - entity.visited.replace(at).unwrap_or(at);
@@ -394,6 +400,7 @@ impl TokenBus {
             hold.class += 1;
         }
         let is_done = entity.waiting() == 0;
+        self.note_hold(at, station);
         if self.is_kept() {
             return self.pass_on(at, station);
         }
@@ -422,6 +429,7 @@ impl TokenBus {
 
     /// Reports a frame that was sent from `begun` to `at` to the observer and its recipients.
     fn passes(&mut self, source: usize, begun: Picos, at: Picos, frame: &Frame) {
+        note_frame(&mut self.trace, source, || (instant(begun), instant(at)), frame);
         if self.is_observed {
             let to_observer = self.way_to_observer(source);
             self.events.push_back(Event::Passage(Passage {
@@ -551,6 +559,14 @@ impl Medium for TokenBus {
 
     fn set_observed(&mut self, is_observed: bool) {
         self.is_observed = is_observed;
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        Some(&mut self.trace)
+    }
+
+    fn complete_trace(&mut self, now: Instant) {
+        self.note_idle(picos(now));
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {

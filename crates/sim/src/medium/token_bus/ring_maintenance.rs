@@ -77,6 +77,7 @@ impl TokenBus {
         let times = self.times();
         let way = self.way(self.params.positions_metres[from], self.params.positions_metres[to]);
         let arrives = begun + times.empty + times.station_delay + way;
+        self.note_pass(begun, from);
         self.token = Token::Sent(Sent { from, to, begun, arrives });
     }
 
@@ -155,6 +156,9 @@ impl TokenBus {
         };
         self.fall_silent(now, station);
         if has_token {
+            if matches!(self.token, Token::Held(_)) {
+                self.note_hold(now, station);
+            }
             self.exchange = None;
             if let Some(Queued { priority, .. }) = self.sending.take() {
                 self.statistics.given_up += 1;

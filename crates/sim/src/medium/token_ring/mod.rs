@@ -44,6 +44,7 @@ pub use statistics::Statistics;
 use super::directory::Directory;
 use super::framing::data_octets;
 use super::round_robin::{Picos, bits, instant, picos, span};
+use super::trace::{Kind, Slot, note, note_frame};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
 use geometry::Circle;
@@ -79,6 +80,7 @@ pub struct TokenRing {
     returning: VecDeque<Returning>,
     due: Option<Due>,
     events: VecDeque<Event>,
+    trace: Slot,
     statistics: Statistics,
 }
 
@@ -206,6 +208,7 @@ impl TokenRing {
             returning: VecDeque::new(),
             due: None,
             events: VecDeque::new(),
+            trace: None,
             statistics: Statistics::default(),
         })
     }
@@ -375,6 +378,7 @@ impl TokenRing {
         let Queued { priority, frame, .. } = sent;
         let source = self.circle.stations[place];
         let to_observer = self.circle.way_to_observer(place);
+        note_frame(&mut self.trace, source, || (instant(start), instant(end)), &frame);
         self.events.push_back(Event::Passage(Passage {
             started: instant(start + to_observer),
             at: instant(end + to_observer),
@@ -428,6 +432,9 @@ impl TokenRing {
         let access = entity.stack.release(used, reserved.max(own));
         self.statistics.raised += u64::from(access.priority > used);
         self.statistics.held += span(at - since);
+        let (station, sent) = (self.circle.stations[place], at + self.times.token);
+        note(&mut self.trace, station, || (instant(since), instant(at)), || Kind::Hold);
+        note(&mut self.trace, station, || (instant(at), instant(sent)), || Kind::Token);
         self.token = Token::Free(Free { at: at + self.times.token, place, access });
         self.stay_alert(place);
     }
@@ -549,6 +556,10 @@ impl Medium for TokenRing {
         buffered.push_back((now, has));
         let old = buffered.iter().filter(|(since, _)| *since <= from).count();
         buffered.drain(..old.saturating_sub(1));
+    }
+
+    fn trace(&mut self) -> Option<&mut Slot> {
+        Some(&mut self.trace)
     }
 
     fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
