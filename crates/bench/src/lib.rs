@@ -29,6 +29,7 @@ pub mod scenarios;
 pub mod seed;
 #[cfg(target_os = "linux")]
 pub mod session;
+pub mod timeline;
 pub mod titles;
 pub mod verdict;
 

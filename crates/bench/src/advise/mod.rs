@@ -300,7 +300,8 @@ pub fn predicted(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(trial) = trials.get(index) else { break };
             let is_interrupted = || stop.load(Ordering::Relaxed);
-            let mut watch = Watch { tap: None, is_interrupted: &is_interrupted, messages: None };
+            let mut watch =
+                Watch { tap: None, is_interrupted: &is_interrupted, messages: None, trace: None };
             made.push((index, run_watched(&trial.point, "", trial.replication, &mut watch)));
         }
         made

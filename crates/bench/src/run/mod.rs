@@ -9,10 +9,12 @@ mod parallel;
 mod sequential;
 mod shard;
 mod stations;
+mod tracing;
 
 pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
 pub use sequential::{Ended, Goal, Look, Rounds, look_at, next_look, run_until};
 pub use shard::{NoShard, Shard, numbers as shard_numbers};
+pub use tracing::Tracing;
 
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector, Watched};
@@ -71,6 +73,8 @@ pub struct Watch<'a> {
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// Receives every message of the flows, those of the warm-up too, each when it is complete.
     pub messages: Option<messages::Sink<'a>>,
+    /// Trace of the medium: who sends, collides, backs off or holds the token.
+    pub trace: Option<Tracing<'a>>,
 }
 
 /// Tap that converts the passages seen by a [`Watch`] to frames as in a capture file: those of a
@@ -85,7 +89,7 @@ pub fn tap(medium: &scenario::Medium) -> Tap {
 /// # Errors
 /// Fails if the scenario was not checked, or a protocol machine acts without end.
 pub fn run(point: &Point, scenario_hash: &str, replication: u64) -> Result<Sample, RunError> {
-    let mut watch = Watch { tap: None, is_interrupted: &|| false, messages: None };
+    let mut watch = Watch { tap: None, is_interrupted: &|| false, messages: None, trace: None };
     run_watched(point, scenario_hash, replication, &mut watch)
 }
 
@@ -147,7 +151,7 @@ pub fn run_on(
     for place in layout.places.iter_mut().take(stations) {
         place.profile = Some(machine.clone());
     }
-    let watch = &mut Watch { tap: None, is_interrupted: &|| false, messages: None };
+    let watch = &mut Watch { tap: None, is_interrupted: &|| false, messages: None, trace: None };
     run_laid_out(point, scenario_hash, replication, layout, Observer::of_medium(watch))
 }
 
@@ -283,6 +287,7 @@ fn simulate_on<M: Medium, S: Hosted>(
 ) -> Result<Ran, RunError> {
     let scenario = &point.scenario;
     world.set_observed(watch.tap.is_some());
+    watch.trace.iter().for_each(|trace| trace.begin(&mut world));
     let messages = Messages::new(&watched);
     let mut to = Destinations {
         collector: collector(scenario, watched, Instant::ZERO, Clocks::Shared),
@@ -307,7 +312,9 @@ fn simulate_on<M: Medium, S: Hosted>(
         let mut observe = |passage: &_| tap.iter_mut().for_each(|tap| tap(passage));
         while complete && !world.run_some(now, TURNS, &mut observe)? {
             complete = !(watch.is_interrupted)();
+            watch.trace.iter_mut().for_each(|trace| trace.pass_on(&mut world));
         }
+        watch.trace.iter_mut().for_each(|trace| trace.pass_on(&mut world));
         left -= 1;
         if left == 0 || now >= until {
             left = slices;
@@ -325,6 +332,7 @@ fn simulate_on<M: Medium, S: Hosted>(
         }
     }
     to.collect(&mut world);
+    watch.trace.iter_mut().for_each(|trace| trace.end(&mut world));
     let collector = to.finish();
     let mut counts = BTreeMap::new();
     world.medium().counts(&mut |name, count| {

@@ -71,7 +71,8 @@ pub fn run_these(
         if let Some(sample) = made.get(&(point, replication)) {
             return Some(Ok(sample.clone()));
         }
-        let mut watch = Watch { tap: None, is_interrupted: &is_interrupted, messages: None };
+        let mut watch =
+            Watch { tap: None, is_interrupted: &is_interrupted, messages: None, trace: None };
         Some(run_watched(study.points.get(point)?, &scenario_hash, replication, &mut watch))
     };
     let mut told = Ok(());

@@ -25,6 +25,7 @@ mod runs;
 mod same_meter;
 mod texts;
 mod timed_token;
+mod timeline;
 mod titles;
 mod verdicts;
 mod veth;

@@ -219,8 +219,12 @@ fn an_interrupted_run_is_incomplete_and_keeps_its_results() {
         asked.set(asked.get() + 1);
         asked.get() > 4
     };
-    let mut watch =
-        Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted, messages: None };
+    let mut watch = Watch {
+        tap: Some(&mut |_| frames += 1),
+        is_interrupted: &is_interrupted,
+        messages: None,
+        trace: None,
+    };
     let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     assert!(!sample.complete);
     // Four slices of 50 ms: due at 0, 20, ..., 200 ms; the last is on the wire when the run stops.
@@ -239,6 +243,7 @@ fn a_tap_does_not_change_the_run() {
             tap: Some(&mut |_| frames += 1),
             is_interrupted: &is_interrupted,
             messages: None,
+            trace: None,
         };
         let observed = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
         let unobserved = run(&study.points[0], "hash", 0).unwrap();

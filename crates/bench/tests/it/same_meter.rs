@@ -70,6 +70,7 @@ fn reads_the_same(study: &Study) {
         }),
         is_interrupted: &|| false,
         messages: None,
+        trace: None,
     };
     let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     let mut capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();
@@ -117,6 +118,7 @@ fn a_run_its_capture_and_its_live_replay_are_metered_alike() {
         }),
         is_interrupted: &|| false,
         messages: None,
+        trace: None,
     };
     run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     let mut capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();

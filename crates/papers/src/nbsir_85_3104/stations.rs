@@ -128,6 +128,7 @@ impl Stations {
             }),
             is_interrupted: &|| false,
             messages: None,
+            trace: None,
         };
         let sample = run_watched(point, "", repetition, &mut watch)
             .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;

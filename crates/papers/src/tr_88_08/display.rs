@@ -69,6 +69,7 @@ fn samples(seed: u64) -> Result<Vec<Sample>, Unavailable> {
         }),
         is_interrupted: &|| false,
         messages: None,
+        trace: None,
     };
     run_watched(point, "", 0, &mut watch)
         .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;

@@ -369,6 +369,7 @@ fn capture(
         }),
         is_interrupted: &|| stop.load(Ordering::Relaxed),
         messages: None,
+        trace: None,
     };
     run_watched(point, "", repetition, &mut watch)
         .map_err(|error| Failure::failed(format!("the first run cannot be made: {error}")))?;

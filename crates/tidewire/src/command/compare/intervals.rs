@@ -292,6 +292,7 @@ fn simulate(
         }),
         is_interrupted: &|| stop.load(Ordering::Relaxed),
         messages: None,
+        trace: None,
     };
     run::run_watched(point, PROGRAM_VERSION, replication, &mut watch)
         .map_err(|error| Failure::failed(format!("run {replication} cannot be made: {error}")))?;

@@ -64,8 +64,12 @@ pub(super) fn write(chosen: &Chosen, options: &Predict, stop: &AtomicBool) -> an
                 written = sheet.row(&row(place, repetition, message));
             }
         };
-        let mut watch =
-            Watch { tap: None, is_interrupted: &is_interrupted, messages: Some(&mut each) };
+        let mut watch = Watch {
+            tap: None,
+            is_interrupted: &is_interrupted,
+            messages: Some(&mut each),
+            trace: None,
+        };
         run::run_watched(point, "", repetition, &mut watch)
             .map_err(|error| Failure::failed(format!("a run cannot be made: {error}")))?;
     }
