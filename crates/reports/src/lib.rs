@@ -33,6 +33,7 @@ pub mod study;
 pub mod sweep;
 pub mod tail;
 pub mod text;
+pub mod timeline;
 pub mod tool;
 
 pub use document::Document;

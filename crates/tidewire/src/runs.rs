@@ -176,6 +176,11 @@ impl<'a> Recording<'a> {
         Self { page, ..self }
     }
 
+    /// Run folder, if there is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_ref().map(Folder::path)
+    }
+
     /// State of the page, if there is one.
     pub(crate) fn page(&self) -> Option<Arc<StudyState>> {
         self.page.as_ref().map(|page| Arc::clone(page.state()))

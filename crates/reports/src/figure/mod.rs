@@ -7,10 +7,12 @@
 //! ```
 //!
 //! The same figure gives the same octets, on every machine: the files do not record when or where
-//! they were made. A [`Matrix`], a [`TimeDiagram`] and a [`Stack`] become a sheet of shapes instead of a scene. Left out:
+//! they were made. A [`Matrix`], a [`TimeDiagram`],
+//! an [`EventChart`] and a [`Stack`] become a sheet of shapes instead of a scene. Left out:
 //! logarithmic axes across, and other kinds of figures.
 
 mod canvas;
+mod chart;
 mod matrix;
 mod scene;
 mod sheet;
@@ -22,6 +24,7 @@ mod timing;
 mod vega;
 
 use crate::text::Text;
+pub use chart::{EventBar, EventChart, EventStyle};
 pub use matrix::Matrix;
 use scene::Scene;
 pub use stack::{Bar, Layer, Part, Stack};
@@ -145,6 +148,8 @@ pub enum Picture {
     Matrix(Matrix),
     /// Work and events in lanes over time.
     Times(TimeDiagram),
+    /// Events in lanes over a window of time.
+    Events(EventChart),
     /// Parts of sums as stacked bars.
     Stack(Stack),
 }
@@ -157,6 +162,7 @@ impl Picture {
             Self::Curves(figure) => svg::draw(&Scene::of(figure), place),
             Self::Matrix(matrix) => svg::draw_sheet(&matrix::sheet(matrix), place),
             Self::Times(diagram) => svg::draw_sheet(&timing::sheet(diagram), place),
+            Self::Events(chart) => svg::draw_sheet(&chart::sheet(chart), place),
             Self::Stack(stack) => svg::draw_sheet(&stack::sheet(stack), place),
         }
     }
@@ -172,6 +178,7 @@ impl Picture {
             },
             Self::Matrix(matrix) => with(&matrix.caption, &matrix.reference),
             Self::Times(diagram) => with(&diagram.caption, &diagram.reference),
+            Self::Events(chart) => chart.caption.clone(),
             Self::Stack(stack) => match &stack.reference {
                 Some(reference) => with(&stack.caption, reference),
                 None => stack.caption.clone(),
@@ -209,6 +216,13 @@ impl Picture {
                 let spans = spans.iter_mut().chain(moments).chain(intervals);
                 spans.for_each(|span| show(&mut span.name));
             }
+            Self::Events(chart) => {
+                show_long(&mut chart.caption);
+                let EventChart { title, unit, lanes, bars, table, .. } = chart;
+                [title, unit].into_iter().chain(lanes).for_each(show);
+                bars.iter_mut().for_each(|bar| show(&mut bar.label));
+                table.iter_mut().flatten().for_each(show);
+            }
             Self::Stack(stack) => {
                 show_long(&mut stack.caption);
                 let Stack { title, reference, across, upwards, unit, layers, bars, .. } = stack;
@@ -239,6 +253,7 @@ impl Picture {
             Self::Curves(figure) => table::of(figure),
             Self::Matrix(matrix) => matrix::table(matrix),
             Self::Times(diagram) => timing::table(diagram),
+            Self::Events(chart) => chart.table.clone(),
             Self::Stack(stack) => stack::table(stack),
         }
     }

@@ -3,8 +3,9 @@
 //! The data have fixed names of fields; axes have the names and units of the figure. Left out: the
 //! order of colours and the texts below a time axis, which the program that draws it chooses.
 
+use super::chart;
 use super::scene::{is_logarithmic, label};
-use super::{Axis, Figure, Mark, Matrix, Picture, Span, Stack, TimeDiagram};
+use super::{Axis, EventChart, Figure, Mark, Matrix, Picture, Span, Stack, TimeDiagram};
 use serde_json::{Value, json};
 
 /// Schema that the specifications follow.
@@ -16,6 +17,7 @@ pub(super) fn specification(picture: &Picture) -> String {
         Picture::Curves(figure) => (&figure.title, points(figure), curves(figure)),
         Picture::Matrix(matrix) => (&matrix.title, counts(matrix), cells(matrix)),
         Picture::Times(diagram) => (&diagram.title, spans(diagram), lanes()),
+        Picture::Events(chart) => (&chart.title, events(chart), event_lanes(&chart.unit)),
         Picture::Stack(stack) => (&stack.title, parts(stack), bars(stack)),
     };
     let mut specification = json!({
@@ -159,6 +161,33 @@ fn lanes() -> Value {
         "layer": [
             { "transform": of("!="), "mark": "bar", "encoding": { "x2": { "field": "end" } } },
             { "transform": of("=="), "mark": { "type": "point", "shape": "triangle-right" } },
+        ],
+    })
+}
+
+fn events(chart: &EventChart) -> Vec<Value> {
+    let lane = |bar: &chart::EventBar| chart.lanes.get(bar.lane).cloned().unwrap_or_default();
+    let bars = chart.bars.iter().map(|bar| {
+        let (style, label) = (chart::name(bar.style), &bar.label);
+        json!({ "lane": lane(bar), "style": style, "name": label, "begin": bar.begin, "end": bar.end })
+    });
+    bars.collect()
+}
+
+fn event_lanes(unit: &str) -> Value {
+    let of = |test: &str| json!([{ "filter": format!("datum.style {test} 'moment'") }]);
+    json!({
+        "encoding": {
+            "y": { "field": "lane", "type": "nominal", "title": null, "sort": null },
+            "x": {
+                "field": "begin", "type": "quantitative", "title": format!("time ({unit})"),
+                "scale": { "zero": false },
+            },
+            "color": { "field": "style", "type": "nominal", "title": null },
+        },
+        "layer": [
+            { "transform": of("!="), "mark": "bar", "encoding": { "x2": { "field": "end" } } },
+            { "transform": of("=="), "mark": { "type": "point", "shape": "cross" } },
         ],
     })
 }

@@ -3,6 +3,7 @@
 use super::{RunOptions, layers, page::PageOptions, shard::ShardOptions};
 use crate::figure::Emit;
 use bench::scenario::{MOST_REPLICATIONS, Setting, Values};
+use bench::timeline::Window;
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ pub(crate) struct Predict {
     /// Go on with an interrupted run folder, with the options of its own command line. Name no scenario:
     /// the folder has it.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "repetition", "capture",
-        "capture_senders", "each_message", "figure", "plot", "differences", "vary", "constraint", "require", "until_decided", "precision",
+        "capture_senders", "each_message", "timeline", "figure", "plot", "differences", "vary", "constraint", "require", "until_decided", "precision",
         "at_most", "output", "no_save", "keep_runs", "keep_size", "print_scenario", "dry_run", "shard", "after_runs", "print_slurm",
         "print_parallel"])]
     pub(crate) resume: Option<PathBuf>,
@@ -57,6 +58,10 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["until_decided", "precision", "shard", "print_slurm",
         "print_parallel"])]
     pub(crate) each_message: Option<PathBuf>,
+    /// Draw who sends, collides or holds the token in this window of the first run, such as 100ms..105ms, into
+    /// the run folder or the folder of --figure: timeline.svg, and each event in timeline.csv.
+    #[arg(long, value_name = "FROM..UNTIL", conflicts_with_all = ["shard", "print_slurm", "print_parallel"])]
+    pub(crate) timeline: Option<Window>,
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,

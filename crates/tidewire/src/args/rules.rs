@@ -58,6 +58,7 @@ const RULES: [Rule; 22] = [
         options: &[
             "capture",
             "each_message",
+            "timeline",
             "figure",
             "plot",
             "differences",

@@ -6,6 +6,7 @@ mod job;
 pub(crate) mod merge;
 pub(crate) mod rerun;
 mod shard;
+mod timeline;
 
 use super::dry_run::{self, Planned};
 use crate::args::Predict;
@@ -33,6 +34,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     if let Some(folder) = &options.resume {
         return again::resume(folder, &options.page, output);
     }
+    timeline::check(options)?;
     let scenario = options.scenario.as_ref().expect("demanded where no experiment is named");
     let chosen = choose(scenario, &Purpose::Simulate, options, output)?;
     if options.run.print_scenario {
@@ -55,9 +57,11 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     prepare(options)?;
     captures(&chosen, options, stop)?;
     each_message::write(&chosen, options, stop)?;
+    let timeline = timeline::make(&chosen, options, stop)?;
     let page = open(&chosen, options, output)?;
     let making = Making::here(host::facts());
     let recording = Recording::begin(&chosen, &options.run, making, output)?.on(page);
+    timeline::write(timeline, options, recording.folder(), output)?;
     carry_out(&chosen, options, &Made::new(), recording, stop, output)
 }
 
@@ -93,11 +97,13 @@ fn plan(chosen: &Chosen, options: &Predict, output: &Output) -> anyhow::Result<E
         link: None,
         limit: None,
         writes: folder
-            .into_iter()
+            .iter()
+            .cloned()
             .chain(options.capture.clone())
             .chain(options.capture_senders.clone())
             .chain(options.each_message.clone())
             .chain(options.figure.clone())
+            .chain(timeline::path(options, folder.as_deref()))
             .collect(),
     };
     dry_run::print(&planned, output)
@@ -244,7 +250,7 @@ fn show(
     let seed = chosen.study.scenario().seed;
     let study = sweep::Study { seed, origin: Origin::Predicted };
     let drawn = sweep::figures(&outcome.report, study);
-    if drawn.is_empty() {
+    if drawn.is_empty() && (options.plot || options.timeline.is_none()) {
         output.remark("no figure: no key varies");
     }
     let source = format!("scenario {}, hash {}, seed {seed}", chosen.name, chosen.hash());

@@ -73,6 +73,7 @@ mod slowest;
 mod stalled;
 mod stream;
 mod streams_live;
+mod timeline;
 mod transactions;
 mod transit;
 mod transit_live;

@@ -1,24 +1,31 @@
-//! Studies: samples with the scenario and the requirements of their folder.
+//! Studies: samples with the scenario and the requirements of their folder, and its timeline.
 
 use super::source::{Records, Source};
 use crate::args::{Cli, RunOptions, Verb};
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::output::Output;
 use crate::runs;
 use crate::scenario_choice::{self, Purpose};
+use bench::PROGRAM_VERSION;
 use bench::analysis::analyse;
 use bench::folder::{self, Provenance, Results};
 use bench::run::look_at;
 use bench::sample::Sample;
 use bench::scenario::{Point, Requirement, Setting, Study};
+use bench::timeline::{Window, timeline};
 use bench::verdict::{Judged, judge, level_of_look};
 use clap::Parser as _;
 use reports::Document;
-use reports::document::Acceptance;
+use reports::document::{Acceptance, Illustration};
+use reports::figure::Picture;
 use reports::glossary::Glossary;
 use reports::hgrm::read::Percentiles;
 use reports::hgrm::{self, Spectrum};
 use reports::of_study::{LEVEL, StudyRun, of_study};
+use reports::text::Text;
+use reports::timeline::{Run, picture};
+use std::path::Path;
 
 /// A run that was read.
 struct Read {
@@ -27,6 +34,14 @@ struct Read {
     provenance: Option<Provenance>,
     points: Vec<Point>,
     judged: Option<Vec<Judged>>,
+    timeline: Option<Wanted>,
+}
+
+/// Timeline of a run folder.
+struct Wanted {
+    window: Window,
+    repetition: u64,
+    scenario: String,
 }
 
 impl Read {
@@ -40,6 +55,15 @@ impl Read {
             percentiles,
         }
     }
+
+    /// The timeline in the folder, whose run is made again; none if the folder has none.
+    fn timeline(&self) -> Option<Picture> {
+        let Wanted { window, repetition, scenario } = self.timeline.as_ref()?;
+        let point = self.points.first()?;
+        let made = timeline(point, *repetition, *window, &interrupt::requested).ok()?;
+        let run = Run { scenario, settings: &point.settings, repetition: *repetition };
+        Some(picture(&made, run))
+    }
 }
 
 pub(super) fn document(
@@ -52,7 +76,11 @@ pub(super) fn document(
     let reported = read(reported)?;
     let baseline = baseline.map(read).transpose()?;
     let baseline = baseline.as_ref().map(|read| read.run(&[]));
-    Ok(of_study(&reported.run(files), baseline.as_ref(), acceptance, glossary))
+    let mut document = of_study(&reported.run(files), baseline.as_ref(), acceptance, glossary);
+    let drawn =
+        reported.timeline().map(|picture| Illustration { picture, thinned: Text::default() });
+    document.pictures.extend(drawn);
+    Ok(document)
 }
 
 /// Percentiles of the times of all flows.
@@ -80,7 +108,10 @@ fn read(source: &Source) -> Result<Read, Failure> {
     let study = provenance.as_ref().and_then(|provenance| study(source, provenance, &made));
     let points = study.map(|study| study.points).unwrap_or_default();
     let judged = made.is_growing.then(|| at_looks(&results, &points));
-    Ok(Read { path, results, provenance, points, judged })
+    let is_ours = provenance.as_ref().is_some_and(|it| it.program_version == PROGRAM_VERSION);
+    let has_timeline = is_ours && source.path.join("timeline.csv").is_file();
+    let timeline = made.timeline.filter(|_| has_timeline);
+    Ok(Read { path, results, provenance, points, judged, timeline })
 }
 
 /// Verdicts of runs that grew until they were enough: each look at them is another chance of error, so that a point is
@@ -106,12 +137,18 @@ struct Made {
     require: Vec<Requirement>,
     /// True if runs were added until they were enough.
     is_growing: bool,
+    timeline: Option<Wanted>,
 }
 
 fn made(provenance: &Provenance) -> Made {
     match Cli::try_parse_from(&provenance.command).map(|cli| cli.verb) {
         Ok(Verb::Predict(options)) => Made {
             vary: options.settings(),
+            timeline: options.timeline.map(|window| Wanted {
+                window,
+                repetition: options.repetition.unwrap_or(0),
+                scenario: name(options.scenario.as_deref()),
+            }),
             run: options.run,
             is_growing: options.until.until_decided || options.until.precision.is_some(),
             require: options.until.require,
@@ -121,6 +158,12 @@ fn made(provenance: &Provenance) -> Made {
         }
         _ => Made::default(),
     }
+}
+
+/// Name of a scenario by the word that named it.
+fn name(scenario: Option<&str>) -> String {
+    let path = Path::new(scenario.filter(|word| *word != "-").unwrap_or("stdin"));
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The study of a folder, with the keys and requirements of its command line; none if its scenario cannot be read by

@@ -110,6 +110,7 @@ fn sample(option: &str, value: &str) -> String {
         (_, "SIZE") => "100 B",
         (_, "SIZES" | "OCTETS") => "64,128",
         (_, "RATE") => "2 Mbit/s",
+        (_, "FROM..UNTIL") => "1ms..9ms",
         (_, "MAC") => "02:00:00:00:00:07",
         (_, "IF") => "nosuchif0",
         (_, "ADDRESS:PORT") => "127.0.0.1:0",

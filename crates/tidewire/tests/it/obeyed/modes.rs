@@ -73,6 +73,11 @@ const PREDICT: [Mode; 4] = [
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed("--capture-senders", "", ShownBy(BRIDGE)),
             obeyed("--each-message", "--each-message m.csv", Writes("m.csv")),
+            obeyed(
+                "--timeline",
+                "--timeline 1ms..9ms",
+                Says("timeline of repetition 0, 1 ms to 9 ms"),
+            ),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--emit", "", ShownBy(SWEEP)),
             obeyed("--plot", "--plot", Says("no key varies")),
