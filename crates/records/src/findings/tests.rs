@@ -72,7 +72,8 @@ fn answers_without_a_request_are_graded_by_their_share() {
         let odd = [("association: MMS answer without a request", odd)];
         let found = findings(&fed(&[("mms_responses", answers)], &odd, None, 1_000));
         let [finding] = &found[..] else { panic!("{found:?}") };
-        let text = format!("{} of {} MMS answers have no request", odd[0].1, answers + odd[0].1);
+        let have = if odd[0].1 == 1 { "has" } else { "have" };
+        let text = format!("{} of {} MMS answers {have} no request", odd[0].1, answers + odd[0].1);
         assert!(finding.text.starts_with(&text) && finding.grade == grade, "{finding:?}");
     }
 }
