@@ -24,7 +24,7 @@ use wire::time::nanos;
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "event")]
 struct Record<'a> {
-    /// FramePipeline counted from 1.
+    /// Number of the frame, from 1.
     frame: u64,
     at_ns: u64,
     /// Source and destination of the frame; none if it is foreign.
@@ -169,7 +169,7 @@ impl Events {
             self.record(frame, ends, note, None)?;
         }
         for (class, what, _) in seen.oddities.iter() {
-            // FramePipeline of other protocols are no events.
+            // Frames of other protocols are no events.
             if class == Class::Foreign {
                 continue;
             }

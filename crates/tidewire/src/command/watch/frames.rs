@@ -1,4 +1,4 @@
-//! FramePipeline on their way to the meter, and the other outputs that receive them.
+//! Frames on their way to the meter, and the other outputs that receive them.
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::around::Around;

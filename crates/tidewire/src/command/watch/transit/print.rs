@@ -20,7 +20,7 @@ const SIMULATED: &str = "Both captures state that their network was simulated, w
 /// The near and the far tap.
 pub(super) struct Taps {
     pub(super) names: [String; 2],
-    /// FramePipeline lost during collection, as far as they were counted.
+    /// Frames lost during collection, as far as they were counted.
     pub(super) dropped: [Option<u64>; 2],
     /// Both captures state that their network was simulated.
     pub(super) are_simulated: bool,
@@ -103,20 +103,27 @@ fn ways(clocks: &Clocks) -> Table {
         let Some(Way { count, least_ns, mean_ns, median_ns, p99_ns, most_ns }) = way else {
             continue;
         };
-        let ms = |nanos: i64| significant(nanos as f64 / 1e6, 3);
-        let none = || "n/a".to_owned();
+        let ms = |nanos: Option<i64>| {
+            let known = nanos.and_then(transit_ns);
+            known.map_or_else(|| "n/a".to_owned(), |nanos| significant(nanos as f64 / 1e6, 3))
+        };
         table.row([
             name.to_owned(),
             count.to_string(),
-            ms(least_ns),
-            ms(mean_ns),
-            enough(0.5, count, Some(median_ns)).map_or_else(none, ms),
-            enough(0.99, count, Some(p99_ns)).map_or_else(none, ms),
-            ms(most_ns),
+            ms(Some(least_ns)),
+            ms(Some(mean_ns)),
+            ms(enough(0.5, count, Some(median_ns))),
+            ms(enough(0.99, count, Some(p99_ns))),
+            ms(Some(most_ns)),
             "ms".to_owned(),
         ]);
     }
     table
+}
+
+/// Returns a transit; none if it is negative, as it can be by the error of the clocks or their resolution.
+const fn transit_ns(nanos: i64) -> Option<i64> {
+    if nanos < 0 { None } else { Some(nanos) }
 }
 
 /// Describes the basis of the transits and their accuracy.
@@ -185,6 +192,12 @@ fn of_two_clocks(clocks: &Clocks) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if clocks.ways.iter().flatten().any(|way| transit_ns(way.least_ns).is_none()) {
+        sentences.push(
+            "n/a stands for a transit that would be negative: it is less than the error of the clocks."
+                .to_owned(),
+        );
+    }
     sentences.push(format!(
         "Each transit may be wrong by {} ms: all of one way longer and all of the other shorter by \
          as much. The sum of both ways is not. The middle is right where the fastest TPDU took as \
@@ -240,7 +253,7 @@ fn limits(matching: &Matching) -> impl Iterator<Item = String> {
 
 fn losses(taps: &Taps) -> Option<String> {
     taps.lack_frames().then(|| {
-        "FramePipeline were dropped before they could be read: their TPDUs count as seen at the other tap \
+        "Frames were dropped before they could be read: their TPDUs count as seen at the other tap \
          alone, and cannot be distinguished from those lost between the taps. Transits of matched \
          TPDUs are right."
             .to_owned()
@@ -251,8 +264,9 @@ fn losses(taps: &Taps) -> Option<String> {
 fn way_record(way: Option<Way>) -> Value {
     way.map_or(Value::Null, |way| {
         json!({
-            "count": way.count, "min_ns": way.least_ns, "mean_ns": way.mean_ns,
-            "p50_ns": way.median_ns, "p99_ns": way.p99_ns, "max_ns": way.most_ns,
+            "count": way.count, "min_ns": transit_ns(way.least_ns), "mean_ns": transit_ns(way.mean_ns),
+            "p50_ns": transit_ns(way.median_ns), "p99_ns": transit_ns(way.p99_ns),
+            "max_ns": transit_ns(way.most_ns),
         })
     })
 }
@@ -308,6 +322,36 @@ mod tests {
 
     fn check([value, least, most]: [f64; 3], expected: [&str; 3]) {
         assert_eq!(bounded(Bounded { value, least, most }, 1e-6, 4), expected);
+    }
+
+    #[test]
+    fn a_transit_that_would_be_negative_is_not_available() {
+        let way = |least_ns| Way {
+            count: 200,
+            least_ns,
+            mean_ns: -100,
+            median_ns: 0,
+            p99_ns: 1_200_000,
+            most_ns: 2_000_000,
+        };
+        let record = way_record(Some(way(-1)));
+        let times = ["min_ns", "mean_ns", "p50_ns", "p99_ns"].map(|name| record[name].as_i64());
+        assert_eq!(times, [None, None, Some(0), Some(1_200_000)]);
+        let clocks = |least_ns| {
+            let bounded = |value| Some(Bounded { value, least: value - 1.0, most: value + 1.0 });
+            Clocks {
+                offset_ns: bounded(5.0),
+                skew: bounded(0.0),
+                error_ns: Some(500.0),
+                course: Course::Steady,
+                ways: [Some(way(least_ns)), None],
+                unplaced: 0,
+            }
+        };
+        let table = ways(&clocks(-1)).to_string();
+        assert!(table.ends_with("  200  n/a   n/a    0  1.20  2.00  ms"), "{table}");
+        let says = |least_ns| of_two_clocks(&clocks(least_ns)).iter().any(|it| it.contains("n/a"));
+        assert_eq!((says(-1), says(0)), (true, false));
     }
 
     #[test]
