@@ -195,11 +195,13 @@ fn draw(bar: &EventBar, across: &Across, ends: &mut [f64], shapes: &mut Vec<Shap
         let y = place.y + height / 2.0;
         return shapes.push(Shape::text(middle, y, Anchor::Middle, &bar.label));
     }
-    // The bar is narrower than its label, which stands above it if it is clear of the one before.
+    // The bar is narrower than its label, which stands above it if it is clear of the one before; at the
+    // edges of the window next to its middle.
     let is_frame = matches!(bar.style, EventStyle::Frame | EventStyle::Again);
+    let middle = middle.min(across.right - needed / 2.0).max(across.left + needed / 2.0);
     let (left, right) = (middle - needed / 2.0, middle + needed / 2.0);
     let end = ends.get_mut(bar.lane).filter(|end| is_frame && left >= **end);
-    if let Some(end) = end.filter(|_| left >= across.left && right <= across.right) {
+    if let Some(end) = end.filter(|_| right <= across.right) {
         *end = right;
         let y = bottom - BELOW - TURN - TEXT / 2.0 - 1.0;
         shapes.push(Shape::text(middle, y, Anchor::Middle, &bar.label));
@@ -384,6 +386,19 @@ pub(super) mod tests {
         for shape in sheet(&chart).shapes {
             let (Shape::Line { from, to, .. }, left) = (shape, 20.0) else { continue };
             assert!(from.0 >= left && to.0 <= WIDTH - 30.0 + 1e-9, "{from:?} {to:?}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_bar_at_the_edge_of_the_window_has_its_label() {
+        for (begin, end) in [(100.0, 100.01), (104.99, 105.0)] {
+            let bars = vec![bar(0, EventStyle::Frame, begin, end)];
+            let sheet = sheet(&EventChart { bars, ..example() });
+            let labels = sheet
+                .shapes
+                .iter()
+                .filter(|shape| matches!(shape, Shape::Text { content, .. } if content == "DT"));
+            assert_eq!(labels.count(), 1, "{begin}");
         }
     }
 

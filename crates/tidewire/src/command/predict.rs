@@ -103,10 +103,16 @@ fn plan(chosen: &Chosen, options: &Predict, output: &Output) -> anyhow::Result<E
             .chain(options.capture_senders.clone())
             .chain(options.each_message.clone())
             .chain(options.figure.clone())
-            .chain(timeline::path(options, folder.as_deref()))
+            .chain(timeline::path(options, folder.as_deref()).into_iter().flat_map(with_table))
             .collect(),
     };
     dry_run::print(&planned, output)
+}
+
+/// A figure and the table next to it.
+fn with_table(figure: PathBuf) -> [PathBuf; 2] {
+    let table = figure::table_path(&figure);
+    [figure, table]
 }
 
 /// The page of a study, if one is requested.

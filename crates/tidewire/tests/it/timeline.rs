@@ -66,6 +66,15 @@ fn a_window_is_drawn_into_the_run_folder_with_its_table() {
 }
 
 #[test]
+fn a_dry_run_lists_the_figure_and_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = predicted(folder.path(), &["--timeline", "10ms..15ms", "--dry-run"]);
+    check_code(&output, 0);
+    let text = stdout(&output);
+    assert!(["timeline.svg\n", "timeline.csv\n"].iter().all(|it| text.contains(it)), "{text}");
+}
+
+#[test]
 fn a_report_draws_the_timeline_of_its_run_folder() {
     let folder = tempfile::tempdir().unwrap();
     check_code(&predicted(folder.path(), &["--timeline", "10ms..15ms"]), 0);
