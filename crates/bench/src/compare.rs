@@ -87,7 +87,8 @@ pub enum Verdict {
     Lower,
     /// The second is higher.
     Higher,
-    /// The interval of the difference includes zero.
+    /// The interval of the difference includes zero, or the runs of both studies are copies of one run
+    /// with the same value.
     NoDifferenceShown,
     /// There is no interval: a study has a single replication.
     Undecided,
@@ -160,6 +161,13 @@ pub fn compare_points(first: &PointReport, second: &PointReport, level: f64) -> 
                 _ => compare_found(&flow.name, [found, with], order.as_deref(), level),
             };
             differences.push(difference);
+        }
+    }
+    // Equal numbers of two studies of one run each show no difference, whatever other runs would.
+    let are_single = first.deterministic && second.deterministic;
+    for it in &mut differences {
+        if are_single && it.verdict == Verdict::Undecided && it.difference == 0.0 {
+            it.verdict = Verdict::NoDifferenceShown;
         }
     }
     let pairs = order.map(|order| order.len() as u64);

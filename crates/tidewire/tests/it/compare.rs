@@ -34,6 +34,29 @@ fn a_run_does_not_differ_from_itself() {
 }
 
 #[test]
+fn equal_copies_of_one_run_show_no_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = bench::scenarios::get("substation").unwrap().text;
+    let run = |latency: &str, into: &str| {
+        let text = text.replace("latency = \"5 us\"", &format!("latency = \"{latency}\""));
+        fs::write(folder.path().join("s.toml"), text).unwrap();
+        predict(folder.path(), &["s.toml", "-n", "2"], into)
+    };
+    let runs = [run("5 us", "a"), run("5 us", "b"), run("6 us", "c")];
+    let found = |other: &str| {
+        let output = run_in(folder.path(), &["compare", &runs[0], other, "--json"]);
+        let comparison = records(&output).remove(0);
+        let all = comparison["points"][0]["differences"].as_array().unwrap().clone();
+        let mean = all.iter().find(|it| it["quantity"] == "delay.mean").unwrap();
+        let are_equal = all.iter().all(|it| it["verdict"] == "no-difference-shown");
+        (are_equal, mean["difference"] == 0.0, mean["verdict"].clone())
+    };
+    assert_eq!(found(&runs[1]), (true, true, "no-difference-shown".into()));
+    // One run of each does not tell what others would.
+    assert_eq!(found(&runs[2]), (false, false, "undecided".into()));
+}
+
+#[test]
 fn a_slower_medium_shows_as_a_higher_delay() {
     let folder = tempfile::tempdir().unwrap();
     let fast = predict(folder.path(), &["status-short"], "fast");
