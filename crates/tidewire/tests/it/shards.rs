@@ -285,3 +285,15 @@ fn a_run_is_made_anew_to_the_same_samples() {
     check_code(&output, 1);
     assert!(stderr(&output).contains("point 15, repetition 0 differs"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_folder_that_does_not_exist_has_no_runs_to_merge() {
+    let folder = folder();
+    let output = run_in(folder.path(), &["merge", "no/such", "--no-save"]);
+    check_code(&output, 1);
+    assert!(stderr(&output).contains("no/such does not exist"), "{}", stderr(&output));
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let output = run_in(folder.path(), &["merge", "empty", "--no-save"]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("is no run folder, and holds none"), "{}", stderr(&output));
+}

@@ -68,6 +68,9 @@ fn find(folders: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
             true if folder.join("run.json").is_file() => {
                 paths.insert(folder.clone());
             }
+            true if !folder.exists() => {
+                return Err(Failure::failed(format!("{} does not exist", folder.display())).into());
+            }
             true => {
                 let message = format!("{} is no run folder, and holds none", folder.display());
                 return Err(Failure::usage(message).into());
