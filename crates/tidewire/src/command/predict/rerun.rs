@@ -104,7 +104,7 @@ pub(crate) fn run(rerun: &Rerun, output: &Output) -> anyhow::Result<Exit> {
         return Err(Failure::failed(message).with_fix(fix).into());
     }
     output.line(format_args!(
-        "{path}: {} made anew, each the same; digest {digest}",
+        "{path}:\n{} made anew, each the same; digest {digest}",
         counted(same, "run")
     ))?;
     if !results.end.complete {

@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::output_file::{self, Inputs};
 use crate::percentiles;
+use bench::paragraph::wrapped;
 use reports::Document;
 use reports::document::Acceptance;
 use reports::glossary::Glossary;
@@ -195,7 +196,7 @@ fn tell(
     let (verdict, reason) = (document.verdict.word.as_str(), document.verdict.reason.as_str());
     output.record(&Record { path, run, verdict, reason, octets })?;
     if !output.json {
-        output.line(format_args!("{verdict}: {reason}"))?;
+        output.line(wrapped("", &format!("{verdict}: {reason}")))?;
     }
     output.remark(format_args!("report: {}", path.display()));
     Ok(())
