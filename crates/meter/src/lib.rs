@@ -27,6 +27,7 @@ pub mod measure;
 pub mod metric;
 pub mod observation;
 pub mod oddity;
+mod of_functions;
 mod packed_instant;
 mod reassembly;
 pub mod registry;
@@ -458,26 +459,6 @@ impl Meter {
     /// a meter keeps some thousand.
     pub fn take_stream(&mut self) -> Option<StreamReport> {
         self.cyclic.take_ended()
-    }
-
-    /// Transactions of each function of a unit of a server, since measuring began and in the latest
-    /// interval, in the order of their keys.
-    #[must_use]
-    pub fn each_transaction(&self) -> Vec<TransactionReport> {
-        let mut all: Vec<_> = self.intervals.known_transactions().each_whole().collect();
-        all.sort_by_key(|report| report.key);
-        all
-    }
-
-    /// The same in no order, without copies and without the times between requests of a client.
-    pub fn transactions(&self) -> impl Iterator<Item = &TransactionReport> {
-        self.intervals.known_transactions().each()
-    }
-
-    /// Takes the oldest function that was silent for long and made room for another. Call it
-    /// regularly: a meter keeps some thousand.
-    pub fn take_transaction(&mut self) -> Option<TransactionReport> {
-        self.intervals.transactions().take_ended()
     }
 
     /// Hosts with the traffic that each sent and received since measuring began, in the order of

@@ -132,6 +132,11 @@ impl Recorder {
         self.expectation = Some(expectation);
     }
 
+    /// Keeps what a scenario of the traffic has in addition to the records: the times between requests.
+    pub const fn prepare_scenario(&mut self) {
+        self.meter.keep_request_gaps();
+    }
+
     /// Returns the meter.
     pub const fn meter(&self) -> &Meter {
         &self.meter

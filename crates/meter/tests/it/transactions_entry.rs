@@ -15,6 +15,7 @@ const STEP: usize = 8;
 /// Meters the segments of a script and checks what is found.
 pub(crate) fn transactions(script: &[u8]) {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
+    meter.keep_request_gaps();
     // Two of Modbus, and one of each other protocol.
     let mut connections: [Connection; 8] = core::array::from_fn(|place| {
         Connection::new((place as u8, 40_000), 9, PORTS[place % PORTS.len()])

@@ -23,7 +23,10 @@ fn at(millis: u64) -> Instant {
 
 /// Meter that receives frames with their times in milliseconds.
 fn metered(frames: &[(u64, Vec<u8>)]) -> Meter {
-    let mut meter = Meter::new(Settings::every(Duration::from_secs(5)));
+    metered_by(Meter::new(Settings::every(Duration::from_secs(5))), frames)
+}
+
+fn metered_by(mut meter: Meter, frames: &[(u64, Vec<u8>)]) -> Meter {
     for (millis, frame) in frames {
         meter.observe(at(*millis), Link::Ethernet, frame, frame.len());
     }
@@ -341,7 +344,10 @@ fn times_between_requests_deviate_as_they_were_made() {
             frames.push((start, one.send(From::Client, &read(n, 1, (n % 2) as u8))));
             frames.push((start + 30, one.send(From::Server, &values(n, 1))));
         }
-        let meter = metered(&frames);
+        assert_eq!(only(&metered(&frames)).clients[0].gaps, None, "not requested");
+        let mut meter = Meter::new(Settings::every(Duration::from_secs(5)));
+        meter.keep_request_gaps();
+        let meter = metered_by(meter, &frames);
         let without = meter.transactions().all(|report| report.clients[0].gaps.is_none());
         assert!(without, "reports of intervals have no quantiles");
         only(&meter).clients[0].clone()

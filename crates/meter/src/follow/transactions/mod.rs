@@ -142,7 +142,7 @@ struct Rows {
     index: HashTable<Place>,
     state: FixedState,
     ended: VecDeque<TransactionReport>,
-    /// Number of further clients whose times between requests may be kept.
+    /// Number of further clients whose times between requests may be kept; zero unless requested.
     room: usize,
     /// Start of the interval under way.
     interval: Instant,
@@ -431,12 +431,17 @@ impl Transactions {
             index: HashTable::new(),
             state: state.clone(),
             ended: VecDeque::new(),
-            room: WITH_GAPS,
+            room: 0,
             interval: Instant::ZERO,
         };
         let (slab, index) = (LruSlab::new(connections), HashTable::new());
         let set_ups = SetUps::default();
         Self { slab, index, state, rows, next_look: Instant::ZERO, set_ups }
+    }
+
+    /// Keeps the times between requests of each client from now on, of [`WITH_GAPS`] at most.
+    pub(crate) const fn keep_gaps(&mut self) {
+        self.rows.room = WITH_GAPS;
     }
 
     /// Begins an interval: what is counted from now on is counted in it.

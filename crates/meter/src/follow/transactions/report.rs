@@ -122,8 +122,8 @@ pub struct PollingClient {
     pub regular_periods: u64,
     /// Response times.
     pub responses: Extremes,
-    /// Times from one request to the next, whichever data they are for; only in the report of a whole
-    /// function, and from 65 requests on.
+    /// Times from one request to the next, whichever data they are for; only if they were requested, in
+    /// the report of a whole function, and from 65 requests on.
     pub gaps: Option<RequestGaps>,
 }
 

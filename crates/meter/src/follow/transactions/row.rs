@@ -103,13 +103,11 @@ impl Client {
         of.last = of.last.max(at);
     }
 
-    /// Report of the whole, with the quantiles of the gaps, which take most of the time.
-    fn whole(&self) -> PollingClient {
-        let gaps = self.gaps.as_ref().and_then(|gaps| {
-            let quantiles = quantiles::table(gaps.distributions()?);
-            Some(RequestGaps { period_ns: gaps.nominal_ns()?, quantiles })
-        });
-        PollingClient { gaps, ..self.polling.clone() }
+    /// Quantiles of the gaps; none if they are not kept, or too few.
+    fn request_gaps(&self) -> Option<RequestGaps> {
+        let gaps = self.gaps.as_ref()?;
+        let quantiles = quantiles::table(gaps.distributions()?);
+        Some(RequestGaps { period_ns: gaps.nominal_ns()?, quantiles })
     }
 }
 
@@ -268,8 +266,11 @@ impl Row {
 
     /// Report of the whole, with the quantiles of the times between requests.
     pub(super) fn whole_report(&self) -> TransactionReport {
-        let clients = self.clients.iter().map(Client::whole).collect();
-        TransactionReport { clients, ..self.report().clone() }
+        let mut report = self.report().clone();
+        for (polling, client) in report.clients.iter_mut().zip(&self.clients) {
+            polling.gaps = client.request_gaps();
+        }
+        report
     }
 
     fn make_report(&self) -> TransactionReport {

@@ -129,6 +129,9 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if watch.export.anonymize {
         recorder.leave_out_names();
     }
+    if watch.export.write_scenario.is_some() {
+        recorder.prepare_scenario();
+    }
     if let Some(expectation) = expectation {
         recorder.expect_publishers(expectation);
     }

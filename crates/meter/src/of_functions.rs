@@ -1,0 +1,32 @@
+//! Reports of a meter on the functions of servers.
+
+use crate::{Meter, TransactionReport};
+
+impl Meter {
+    /// Keeps the times between the requests of each client from now on, for
+    /// [`PollingClient::gaps`](crate::PollingClient::gaps). They take time and memory, so that a meter has
+    /// none without this call.
+    pub const fn keep_request_gaps(&mut self) {
+        self.intervals.transactions().keep_gaps();
+    }
+
+    /// Transactions of each function of a unit of a server, since measuring began and in the latest
+    /// interval, in the order of their keys.
+    #[must_use]
+    pub fn each_transaction(&self) -> Vec<TransactionReport> {
+        let mut all: Vec<_> = self.intervals.known_transactions().each_whole().collect();
+        all.sort_by_key(|report| report.key);
+        all
+    }
+
+    /// The same in no order, without copies and without the times between requests of a client.
+    pub fn transactions(&self) -> impl Iterator<Item = &TransactionReport> {
+        self.intervals.known_transactions().each()
+    }
+
+    /// Takes the oldest function that was silent for long and made room for another. Call it
+    /// regularly: a meter keeps some thousand.
+    pub fn take_transaction(&mut self) -> Option<TransactionReport> {
+        self.intervals.transactions().take_ended()
+    }
+}
