@@ -27,6 +27,36 @@ const HOSTS: usize = 1_000;
 /// Counts sent and received by a host.
 pub type Both = [Counts; 2];
 
+/// Counts of a host so far.
+#[derive(Clone, Debug, Default)]
+struct KnownHost {
+    /// Sum of complete intervals; none before the first.
+    complete: Option<Both>,
+    /// That sum, with the last report of the interval under way.
+    so_far: Both,
+}
+
+impl KnownHost {
+    /// Removes the report of the interval under way.
+    fn begin(&mut self) {
+        if let Some(complete) = &self.complete {
+            self.so_far.clone_from(complete);
+        }
+    }
+
+    /// Adds an interval, or a report of the interval under way.
+    fn take(&mut self, told: &Both, is_complete: bool) {
+        let mut sum = self.complete.clone().unwrap_or_default();
+        for (sum, more) in sum.iter_mut().zip(told) {
+            sum.add(more);
+        }
+        if is_complete {
+            self.complete = Some(sum.clone());
+        }
+        self.so_far = sum;
+    }
+}
+
 /// State of the stream so far.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -67,7 +97,7 @@ pub struct Model {
     whole_transactions: (Vec<Transactions>, TransactionTotals),
     /// Number of evicted connections.
     pub gone: u64,
-    hosts: BTreeMap<Option<String>, Both>,
+    hosts: BTreeMap<Option<String>, KnownHost>,
     /// Rates from interval to interval.
     pub course: Course,
     /// Values of the last report within an interval, so that the course counts nothing twice.
@@ -207,7 +237,9 @@ impl Model {
             Record::Host(host) => {
                 // The record of the whole replaces the sum of its parts.
                 if self.hosts.len() < HOSTS || self.hosts.contains_key(&host.host) {
-                    self.hosts.insert(host.host, [host.sent, host.received]);
+                    let whole = [host.sent, host.received];
+                    let known = KnownHost { complete: Some(whole.clone()), so_far: whole };
+                    self.hosts.insert(host.host, known);
                 }
             }
             Record::Connection(whole) => {
@@ -365,9 +397,9 @@ impl Model {
         sum
     }
 
-    /// Returns each host with its sent and received counts in complete intervals.
+    /// Returns each host with its sent and received counts so far, the interval under way included.
     pub fn hosts(&self) -> impl Iterator<Item = (Option<&str>, &Both)> {
-        self.hosts.iter().map(|(host, both)| (host.as_deref(), both))
+        self.hosts.iter().map(|(host, known)| (host.as_deref(), &known.so_far))
     }
 
     fn sample(&mut self, sample: &Sample) {
@@ -384,6 +416,9 @@ impl Model {
         for known in self.connections.values_mut() {
             known.begin();
         }
+        // A host of the last report alone may be among the rest now.
+        self.hosts.retain(|_, known| known.complete.is_some());
+        self.hosts.values_mut().for_each(KnownHost::begin);
         self.note_moment(&interval);
         let until = interval.start_ns.saturating_add(interval.length_ns);
         if interval.complete {
@@ -430,12 +465,10 @@ impl Model {
     fn host(&mut self, host: HostInterval) {
         let is_complete = self.latest.as_ref().is_some_and(|latest| latest.complete);
         let is_known = self.hosts.contains_key(&host.host);
-        if !is_complete || (!is_known && self.hosts.len() >= HOSTS) {
-            return;
+        if is_known || self.hosts.len() < HOSTS {
+            let told = [host.sent, host.received];
+            self.hosts.entry(host.host).or_default().take(&told, is_complete);
         }
-        let [sent, received] = self.hosts.entry(host.host).or_default();
-        sent.add(&host.sent);
-        received.add(&host.received);
     }
 
     fn connection(&mut self, told: &ConnectionInterval) {

@@ -91,6 +91,39 @@ fn reports_replace_each_other_and_intervals_add_up() {
     assert_eq!(model.connections[&1].both(Measure::DtTpdus), 12);
 }
 
+fn host(name: &str, dts: u64) -> Record {
+    let text = format!(
+        r#"{{"type":"host-interval","index":0,"host":"{name}","hosts":1,"sent":{{"dt_tpdus":{dts}}},
+        "received":{{}},"metrics":{{}}}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn hosts_of_a_report_count_until_the_next_one() {
+    let mut model = Model::new(head(None));
+    let sent = |model: &Model| -> Vec<(String, u64)> {
+        let hosts = model.hosts();
+        hosts
+            .map(|(host, [sent, _])| (host.unwrap().to_owned(), sent.count(Measure::DtTpdus)))
+            .collect()
+    };
+    let mut take = |index, complete, hosts: &[(&str, u64)]| {
+        model.take(interval(index, complete, 1));
+        hosts.iter().for_each(|(name, dts)| model.take(host(name, *dts)));
+        sent(&model)
+    };
+    let named = |hosts: &[(&str, u64)]| -> Vec<(String, u64)> {
+        hosts.iter().map(|(name, dts)| ((*name).to_owned(), *dts)).collect()
+    };
+    assert_eq!(take(0, false, &[("a", 3), ("b", 1)]), named(&[("a", 3), ("b", 1)]));
+    assert_eq!(take(0, false, &[("a", 5)]), named(&[("a", 5)]), "b is among the rest");
+    assert_eq!(take(0, true, &[("a", 7)]), named(&[("a", 7)]), "nothing counts twice");
+    assert_eq!(take(1, false, &[("a", 2)]), named(&[("a", 9)]));
+    assert_eq!(take(1, false, &[]), named(&[("a", 7)]));
+    assert_eq!(take(1, true, &[("a", 4), ("c", 1)]), named(&[("a", 11), ("c", 1)]));
+}
+
 #[test]
 fn memory_is_bounded_whatever_is_told() {
     let mut model = Model::new(head(None));
