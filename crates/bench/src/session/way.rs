@@ -73,6 +73,8 @@ pub struct Way {
     capture: Option<Capture>,
     offered: Limits,
     is_unbounded: bool,
+    /// Other end of a UDP wire, if known.
+    udp_peer: Option<SocketAddr>,
 }
 
 /// Station address of a UDP socket, from its port number.
@@ -106,7 +108,11 @@ impl Way {
         }
         let offered = offer(params.frames_per_second, link, is_unbounded);
         let port = Paced::new(port, Cap::Unagreed, WAITING_FRAMES);
-        Ok(Self { port, capture, offered, is_unbounded })
+        let udp_peer = match params.wire {
+            Wire::Udp { peer, .. } => peer,
+            Wire::Interface(_) | Wire::Xdp(_) => None,
+        };
+        Ok(Self { port, capture, offered, is_unbounded, udp_peer })
     }
 
     /// Address of the own station.
@@ -119,6 +125,13 @@ impl Way {
     #[must_use]
     pub fn name(&self) -> &str {
         self.port.name()
+    }
+
+    /// Display name of a peer: the address of its socket, if the wire was opened with it.
+    #[must_use]
+    pub fn peer_name(&self, peer: Mac) -> String {
+        let socket = self.udp_peer.filter(|address| udp_station(*address) == peer);
+        socket.map_or_else(|| peer.to_string(), |address| address.to_string())
     }
 
     /// Flushes the capture.
@@ -174,6 +187,10 @@ impl Carrier for Way {
 
     fn is_within_host(&self) -> bool {
         self.is_unbounded
+    }
+
+    fn name_of(&self, peer: Mac) -> String {
+        self.peer_name(peer)
     }
 
     fn finish(self: Box<Self>) -> Result<(), SessionError> {

@@ -321,7 +321,7 @@ fn every_run(
                     recording.sample(sample)?;
                     continue;
                 }
-                Against::Station(_, peer) => (peer.to_string(), *peer),
+                Against::Station(way, peer) => (way.peer_name(*peer), *peer),
                 Against::Server(way) => (way.name().to_owned(), Mac::default()),
             };
             let page = recording.page();

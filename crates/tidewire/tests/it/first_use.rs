@@ -200,7 +200,8 @@ fn a_peer_that_is_not_there_leaves_no_run_folder() {
     let absent = ["measure", "--udp", &here, "--udp-peer", &there, "--load", "cyclic"];
     let output = run_in(folder.path(), &absent);
     check_code(&output, 1);
-    assert!(stderr(&output).contains("no answer from"), "{}", stderr(&output));
+    let named = format!("error: no answer from {there}: ");
+    assert!(stderr(&output).contains(&named), "{}", stderr(&output));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     // A folder that was there stays, without the run.
     fs::create_dir(folder.path().join("mine")).unwrap();
