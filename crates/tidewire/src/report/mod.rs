@@ -19,7 +19,7 @@ use std::io;
 
 /// Prints a report, point by point.
 pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
-    if output.json {
+    if output.json || report.points.is_empty() {
         return Ok(());
     }
     output.line(&report.title)?;

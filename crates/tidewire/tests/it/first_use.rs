@@ -202,6 +202,7 @@ fn a_peer_that_is_not_there_leaves_no_run_folder() {
     check_code(&output, 1);
     let named = format!("error: no answer from {there}: ");
     assert!(stderr(&output).contains(&named), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "", "no report of no run");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     // A folder that was there stays, without the run.
     fs::create_dir(folder.path().join("mine")).unwrap();
