@@ -13,7 +13,7 @@ use wire::time::{Instant, nanos};
 /// Lines where no bar is drawn.
 const LINES: u64 = 10;
 /// Time between two updates within a single run; without a bar, between two lines.
-const UPDATE_EVERY: Duration = Duration::from_millis(250);
+pub(crate) const UPDATE_EVERY: Duration = Duration::from_millis(250);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Length of a run that takes real time.
@@ -37,8 +37,13 @@ impl Length {
         u64::try_from(done).unwrap_or(PARTS).min(PARTS)
     }
 
+    /// Returns the share of the run that is over after this time, from 0 to 1.
+    pub(crate) fn share(&self, so_far: &SoFar, took: Duration) -> f64 {
+        self.done(so_far, took) as f64 / PARTS as f64
+    }
+
     /// Describes the delays so far.
-    fn delays(&self, so_far: &SoFar) -> String {
+    pub(crate) fn delays(&self, so_far: &SoFar) -> String {
         let times = &so_far.responses;
         if times.is_empty() {
             let words = if self.is_answered { "no reply so far" } else { AT_THE_END };

@@ -307,14 +307,15 @@ fn every_run(
             if interrupt::requested() {
                 return Ok(());
             }
+            let (page, length) = (recording.page(), length(&point.scenario));
+            steps.begin_run(length);
+            page.iter().for_each(|page| page.begin_run(point.index));
+            let progress = &mut |so_far: &SoFar| {
+                steps.under_way(so_far);
+                page.iter().for_each(|page| page.under_way(so_far, &length));
+            };
             let (name, peer) = match against {
                 Against::NoPeer => {
-                    let page = recording.page();
-                    steps.begin_run(length(&point.scenario));
-                    let progress = &mut |so_far: &SoFar| {
-                        steps.under_way(so_far);
-                        page.iter().for_each(|page| page.sent(so_far.sent));
-                    };
                     let sample = local::measure_with(point, &hash, replication, stop, progress);
                     let sample = sample.map_err(port_options::explain)?;
                     steps.run(&sample);
@@ -323,12 +324,6 @@ fn every_run(
                 }
                 Against::Station(way, peer) => (way.peer_name(*peer), *peer),
                 Against::Server(way) => (way.name().to_owned(), Mac::default()),
-            };
-            let page = recording.page();
-            steps.begin_run(length(&point.scenario));
-            let progress = &mut |so_far: &SoFar| {
-                steps.under_way(so_far);
-                page.iter().for_each(|page| page.sent(so_far.sent));
             };
             let scenario_hash = &hash;
             let order = initiator::Order {

@@ -5,6 +5,7 @@
 
 use super::{Page, afterwards};
 use crate::runs::LEVEL;
+use crate::steps::{Length, UPDATE_EVERY};
 use crate::tui::Shared;
 use crate::verdicts;
 use bench::analysis::{PointReport, Report, analyse};
@@ -12,6 +13,7 @@ use bench::folder::Results;
 use bench::run::look_at;
 use bench::sample::{End, Sample};
 use bench::scenario::{Point, Study};
+use bench::session::SoFar;
 use bench::verdict::{Judged, judge, level_of_look, worst};
 use live::clock;
 use reports::document::{Acceptance, Grade, Table};
@@ -29,6 +31,9 @@ pub(crate) type StudyPage = Page<StudyState>;
 
 /// Time that analyses rest, as a multiple of the time that the last one took.
 const REST: u32 = 9;
+
+/// Least share of a run that the remaining time is estimated from.
+const LEAST_SHARE: f64 = 0.02;
 
 /// Requirements that are listed.
 const MOST_REQUIREMENTS: usize = 20;
@@ -69,9 +74,25 @@ struct Course {
     kept: usize,
     /// Number of planned runs.
     of: u64,
-    /// Messages sent in the run under way.
-    sent: u64,
+    /// Run under way, if the study shows its progress.
+    under_way: Option<UnderWay>,
     ended: Option<Ended>,
+}
+
+/// Progress of the run under way.
+struct UnderWay {
+    /// Index of its point.
+    point: usize,
+    /// Messages sent.
+    sent: u64,
+    /// Delays so far, in words; none before the first message.
+    delays: Option<String>,
+    /// Share of the run that is over, from 0 to 1.
+    share: f64,
+    /// Time of the first message.
+    began: Option<Instant>,
+    /// Time of the last update of `delays`.
+    updated: Instant,
 }
 
 /// End of a study.
@@ -98,7 +119,7 @@ struct OfPoint {
 }
 
 /// Results of all points so far.
-struct SoFar {
+struct ResultsSoFar {
     report: Report,
     /// Verdicts on the requirements of finished points.
     judged: Vec<Judged>,
@@ -107,10 +128,18 @@ struct SoFar {
     ended: Option<Ended>,
 }
 
+impl UnderWay {
+    /// Messages sent, and delays so far.
+    fn notes(&self) -> Vec<String> {
+        let sent = format!("{} messages sent in the run under way", self.sent);
+        [sent].into_iter().chain(self.delays.clone()).collect()
+    }
+}
+
 impl StudyState {
     /// Before the first run.
     pub(crate) fn new(study: &Study, plan: Plan) -> Self {
-        let course = Course { folder: None, kept: 0, of: plan.runs, sent: 0, ended: None };
+        let course = Course { folder: None, kept: 0, of: plan.runs, under_way: None, ended: None };
         Self {
             title: study.scenario().title.clone(),
             points: study.points.clone(),
@@ -140,9 +169,23 @@ impl StudyState {
         self.course.lock().of += runs;
     }
 
-    /// Notes the number of messages sent in the run under way.
-    pub(crate) fn sent(&self, messages: u64) {
-        self.course.lock().sent = messages;
+    /// Notes that a run of this point begins.
+    pub(crate) fn begin_run(&self, point: usize) {
+        let updated = Instant::default();
+        let run = UnderWay { point, sent: 0, delays: None, share: 0.0, began: None, updated };
+        self.course.lock().under_way = Some(run);
+    }
+
+    /// Notes the progress of the run under way. May be called often.
+    pub(crate) fn under_way(&self, so_far: &SoFar, length: &Length) {
+        let now = clock::now();
+        let mut course = self.course.lock();
+        let Some(run) = &mut course.under_way else { return };
+        let began = *run.began.get_or_insert(now);
+        (run.sent, run.share) = (so_far.sent, length.share(so_far, now.since(began)));
+        if run.delays.is_none() || now.since(run.updated) >= UPDATE_EVERY {
+            (run.delays, run.updated) = (Some(length.delays(so_far)), now);
+        }
     }
 
     /// Notes the end, with the verdicts that the records have.
@@ -152,7 +195,7 @@ impl StudyState {
     }
 
     /// Analyses the points with new samples, unless the analyses rest.
-    fn so_far(&self) -> SoFar {
+    fn so_far(&self) -> ResultsSoFar {
         let ended = self.course.lock().ended.clone();
         let mut analysed = self.analysed.lock();
         let began = clock::now();
@@ -193,7 +236,7 @@ impl StudyState {
             Some(ended) => ended.judged.clone(),
             None => points.flat_map(|it| it.judged.iter().cloned()).collect(),
         };
-        SoFar { report, judged, finished, ended }
+        ResultsSoFar { report, judged, finished, ended }
     }
 
     /// Result of the samples of a point; its requirements are judged once all its runs are made.
@@ -215,19 +258,23 @@ impl StudyState {
     }
 
     /// Each point with its runs and its verdict.
-    fn points(&self, so_far: &SoFar) -> Sheet {
+    fn points(&self, so_far: &ResultsSoFar, course: &Course) -> Sheet {
         let row = |point: &Point| {
             let runs = so_far.finished.get(&point.index).copied().unwrap_or(0);
             let planned = point.scenario.replications;
             let here: Vec<Judged> =
                 so_far.judged.iter().filter(|it| it.point == point.index).cloned().collect();
             let is_over = so_far.ended.is_some();
+            let is_under_way =
+                course.under_way.as_ref().is_some_and(|run| run.point == point.index);
             let (grade, words) = match (here.is_empty(), runs) {
                 (false, _) => {
                     let verdict = worst(&here);
                     (grade_of(of_study::grade(verdict)), verdict.word())
                 }
-                (true, 0) => (None, if is_over { "not made" } else { "waiting" }),
+                (true, 0) if is_over => (None, "not made"),
+                (true, 0) if is_under_way => (None, "under way"),
+                (true, 0) => (None, "waiting"),
                 (true, runs) if runs < planned && !is_over => (None, "under way"),
                 (true, _) => deadlines(&so_far.report, point.index),
             };
@@ -257,16 +304,19 @@ impl StudyState {
         let until = course.ended.as_ref().map_or_else(clock::now, |ended| ended.at);
         let elapsed = nanos(until.since(self.began));
         let fresh = done.saturating_sub(course.kept as u64);
-        let left = course.of.saturating_sub(done);
-        let each = (fresh > 0).then(|| elapsed as f64 / fresh as f64);
-        (elapsed, each.map(|each| (each * left as f64) as u64))
+        let share = course.under_way.as_ref().map_or(0.0, |run| run.share);
+        let made = fresh as f64 + share;
+        let left = (course.of.saturating_sub(done) as f64 - share).max(0.0);
+        // A run that has just begun gives no estimate.
+        let each = (made >= LEAST_SHARE).then(|| elapsed as f64 / made);
+        (elapsed, each.map(|each| (each * left) as u64))
     }
 }
 
 impl Ongoing for StudyState {
     fn progress(&self) -> Progress {
         let so_far = self.so_far();
-        let SoFar { report, judged, finished, ended } = &so_far;
+        let ResultsSoFar { report, judged, finished, ended } = &so_far;
         let done = finished.values().sum();
         let course = self.course.lock();
         let (elapsed_ns, remaining_ns) = self.times(done, &course);
@@ -275,11 +325,11 @@ impl Ongoing for StudyState {
             let grade = grade_of(of_study::grade(worst(judged)));
             (grade, format!("{words}: {}", verdicts::conclusion(judged, report)))
         });
-        let mut sheets = vec![self.points(&so_far)];
+        let mut sheets = vec![self.points(&so_far, &course)];
         let tables = of_study::tables(report).into_iter();
         sheets.extend(tables.zip(["times", "deadlines"]).filter_map(|(it, id)| sheet(id, it)));
         sheets.extend(requirements(judged, report));
-        let sent = course.sent;
+        let run = course.under_way.as_ref().filter(|_| ended.is_none());
         Progress {
             title: self.title.clone(),
             verb: self.plan.verb,
@@ -295,11 +345,7 @@ impl Ongoing for StudyState {
             elapsed_ns,
             remaining_ns,
             result,
-            notes: if sent > 0 && ended.is_none() {
-                vec![format!("{sent} messages sent in the run under way")]
-            } else {
-                Vec::new()
-            },
+            notes: run.map(UnderWay::notes).unwrap_or_default(),
             afterwards: afterwards(course.folder.as_deref()),
             has_report: done > 0,
             sheets,
@@ -391,5 +437,61 @@ const fn grade_of(grade: Grade) -> Option<&'static str> {
         Grade::Open => Some("look"),
         Grade::Fail => Some("bad"),
         Grade::Note => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+
+    const SCENARIO: &str = r#"
+version = 1
+title = "one flow"
+replications = 1
+[stop]
+after = "8 s"
+[medium]
+kind = "ideal"
+rate = "1 Gbit/s"
+[[flow]]
+name = "load"
+from = "s-1"
+to = "s-2"
+service = "datagram"
+pattern = { kind = "cyclic", period = "1 s" }
+size = "20 B"
+[stations]
+count = 2
+prefix = "s"
+"#;
+
+    #[test]
+    fn a_single_run_under_way_shows_its_messages_and_delays() {
+        let study = bench::scenario::load(SCENARIO, "a test").unwrap();
+        let plan = Plan {
+            verb: "measure",
+            runs: 1,
+            may_grow: false,
+            is_predicted: false,
+            host_noise_ns: None,
+        };
+        let state = StudyState::new(&study, plan);
+        let verdict = |of: &Progress| of.sheets[0].rows[0].cells[4].clone();
+        let waiting = state.progress();
+        assert_eq!((verdict(&waiting).as_str(), waiting.remaining_ns), ("waiting", None));
+        state.begin_run(0);
+        let length = Length { time: Duration::from_secs(8), messages: Some(80), is_answered: true };
+        let mut so_far = SoFar { sent: 40, ..SoFar::default() };
+        (0..20).for_each(|_| so_far.responses.record(Duration::from_micros(200)));
+        state.under_way(&so_far, &length);
+        let progress = state.progress();
+        assert_eq!(verdict(&progress), "under way");
+        assert!(progress.remaining_ns.is_some(), "half of the run is over");
+        let [sent, delays] = progress.notes.as_slice() else { panic!("{:?}", progress.notes) };
+        assert_eq!(sent, "40 messages sent in the run under way");
+        assert!(delays.starts_with("response so far: p50 200 "), "{delays}");
+        state.end(None, &[]);
+        assert!(state.progress().notes.is_empty());
     }
 }
