@@ -44,16 +44,13 @@ impl KnownHost {
         }
     }
 
-    /// Adds an interval, or a report of the interval under way.
+    /// Adds an interval, or the report of the interval under way, behind [`Self::begin`].
     fn take(&mut self, told: &Both, is_complete: bool) {
-        let mut sum = self.complete.clone().unwrap_or_default();
-        for (sum, more) in sum.iter_mut().zip(told) {
-            sum.add(more);
-        }
+        let add = |sum: &mut Both| sum.iter_mut().zip(told).for_each(|(sum, more)| sum.add(more));
+        add(&mut self.so_far);
         if is_complete {
-            self.complete = Some(sum.clone());
+            add(self.complete.get_or_insert_default());
         }
-        self.so_far = sum;
     }
 }
 
