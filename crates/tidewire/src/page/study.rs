@@ -445,30 +445,10 @@ mod tests {
     use super::*;
     use core::time::Duration;
 
-    const SCENARIO: &str = r#"
-version = 1
-title = "one flow"
-replications = 1
-[stop]
-after = "8 s"
-[medium]
-kind = "ideal"
-rate = "1 Gbit/s"
-[[flow]]
-name = "load"
-from = "s-1"
-to = "s-2"
-service = "datagram"
-pattern = { kind = "cyclic", period = "1 s" }
-size = "20 B"
-[stations]
-count = 2
-prefix = "s"
-"#;
-
     #[test]
     fn a_single_run_under_way_shows_its_messages_and_delays() {
-        let study = bench::scenario::load(SCENARIO, "a test").unwrap();
+        let text = bench::scenarios::get("status-short").unwrap().text;
+        let study = bench::scenario::load(text, "status-short").unwrap();
         let plan = Plan {
             verb: "measure",
             runs: 1,
