@@ -251,10 +251,17 @@ impl Counts {
         self.replied.entry(own).or_default()
     }
 
-    /// Counts a batch of TPDUs between two hosts in a second.
-    pub(crate) fn batch(&mut self, second: u64, ends: [HostNumber; 2], batch: &Sums) {
+    /// Counts a batch of TPDUs between two hosts, except for the busiest second.
+    pub(crate) fn batch(&mut self, ends: [HostNumber; 2], batch: &Sums) {
         for (way, end) in ends.into_iter().enumerate() {
-            self.of(Some(end), way).batch(second, batch);
+            self.of(Some(end), way).batch(batch);
+        }
+    }
+
+    /// Counts TPDUs between two hosts in a second, for the busiest second alone.
+    pub(crate) fn pass(&mut self, second: u64, ends: [HostNumber; 2], tpdus: u64, octets: u64) {
+        for (way, end) in ends.into_iter().enumerate() {
+            self.of(Some(end), way).pass(second, tpdus, octets);
         }
     }
 }

@@ -248,6 +248,11 @@ impl Intervals {
         self.current.is_some_and(|current| at >= current.until)
     }
 
+    /// True if the interval under way is over at this time.
+    pub(crate) fn ends_by(&self, at: Instant) -> bool {
+        self.current.is_some_and(|current| at >= current.end)
+    }
+
     /// Advances to `at` if that lies in the second and the interval under way and time does not run
     /// backwards. Returns false, without effect, otherwise.
     #[inline]

@@ -27,6 +27,7 @@ pub mod measure;
 pub mod metric;
 pub mod observation;
 pub mod oddity;
+mod of_connections;
 mod of_functions;
 mod packed_instant;
 mod reassembly;
@@ -259,14 +260,15 @@ impl Meter {
         if self.intervals.goes_on(at) {
             return Some(at);
         }
-        if self.intervals.turns_by(at) {
+        if self.intervals.ends_by(at) {
             self.settle();
+        } else if self.intervals.turns_by(at) {
+            self.tracker.end_second(&mut self.intervals.sink().measures.traffic);
         }
         self.intervals.tick(at)
     }
 
-    /// Adds the pending batches to the interval under way: before it ends, and at the end of each
-    /// second.
+    /// Adds the pending batches to the interval under way, before it ends.
     fn settle(&mut self) {
         self.tracker.settle(&mut self.intervals.sink().measures.traffic);
     }
@@ -408,43 +410,10 @@ impl Meter {
         FramePaths { common: self.intervals.common_frames() + self.paths.common, ..self.paths }
     }
 
-    /// Number of connections followed, including those that ended recently.
-    #[must_use]
-    pub fn connections(&self) -> usize {
-        self.tracker.connections()
-    }
-
-    /// Connections followed, including those that ended recently, as of the latest time known: a
-    /// closed window counts up to that time.
-    pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
-        self.tracker.report(self.last().unwrap_or_default(), &self.streams)
-    }
-
     /// Latest time known; none before the first frame.
     #[must_use]
     pub fn last(&self) -> Option<Instant> {
         self.until.or_else(|| self.intervals.last())
-    }
-
-    /// Connections with a TPDU or a change of state at or after `since`, or with a closed window,
-    /// as of `now`: a closed window counts up to that time.
-    pub fn each_active_connection(
-        &self,
-        since: Instant,
-        now: Instant,
-    ) -> impl Iterator<Item = Connection> {
-        let streams = &self.streams;
-        self.tracker.active(since, now, streams.active(since), |ends| streams.carried(ends))
-    }
-
-    /// Takes the oldest connection that was evicted, for its silence or to make room. Call it
-    /// regularly: a meter keeps some thousand.
-    #[inline]
-    pub fn take_connection(&mut self) -> Option<Connection> {
-        if let Some(stream) = self.tracker.evicted_stream() {
-            self.streams.hand_over(&stream, &mut self.tracker);
-        }
-        self.tracker.take_evicted()
     }
 
     /// Streams of cyclic data followed, since measuring began, in the order of their keys.

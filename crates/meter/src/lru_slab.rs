@@ -160,7 +160,17 @@ impl<T> LruSlab<T> {
 
     /// Values in the order of their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T, Instant)> {
-        self.places().zip(&self.slots).filter_map(|(place, slot)| {
+        self.iter_in(self.places())
+    }
+
+    /// Values in some places, in their order.
+    pub(crate) fn iter_in(
+        &self,
+        places: core::ops::Range<Place>,
+    ) -> impl Iterator<Item = (Place, &T, Instant)> {
+        let (first, end) = (places.start as usize, places.end as usize);
+        let slots = self.slots.get(first..end.min(self.slots.len())).unwrap_or_default();
+        places.zip(slots).filter_map(|(place, slot)| {
             slot.value.as_ref().map(|value| (place, value, slot.heard.last()))
         })
     }

@@ -81,8 +81,13 @@ impl<T> TwoWayCache<T> {
     }
 
     /// Inserts a value: in place of that of the same name, or else in an empty entry; otherwise it
-    /// alternates between the two. `replace` makes the value from the one that it replaces.
-    pub(crate) fn insert(&mut self, name: Name, replace: impl FnOnce(Option<&T>) -> T) -> Slot {
+    /// alternates between the two. `replace` makes the value from the one that it replaces, with its
+    /// number.
+    pub(crate) fn insert(
+        &mut self,
+        name: Name,
+        replace: impl FnOnce(Option<(Slot, &T)>) -> T,
+    ) -> Slot {
         let first = pair(name);
         let both = [first, first + 1];
         let own = both.into_iter().find(|place| self.has_name(*place, name));
@@ -92,7 +97,7 @@ impl<T> TwoWayCache<T> {
             first + self.turn
         });
         if let Some((slot, before)) = self.placed(place) {
-            let value = replace(Some(&before.value));
+            let value = replace(Some((slot, &before.value)));
             self.things[slot] = Named { name, value };
             return slot;
         }
@@ -107,9 +112,9 @@ impl<T> TwoWayCache<T> {
         &mut self.things[slot].value
     }
 
-    /// Values with these numbers.
-    pub(crate) fn each<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = &'a T> {
-        slots.iter().map(|slot| &self.things[*slot].value)
+    /// The same to read.
+    pub(crate) fn get(&self, slot: Slot) -> &T {
+        &self.things[slot].value
     }
 }
 
@@ -133,7 +138,7 @@ mod tests {
             for name in [one, other] {
                 cache.insert(name, |_| 1);
             }
-            let slot = cache.insert(again, |before| before.map_or(0, |before| before + 1));
+            let slot = cache.insert(again, |before| before.map_or(0, |(_, before)| before + 1));
             assert_eq!(cache.find(again), Some((slot, &2)));
             assert_eq!([one, other].map(|name| cache.find(name).is_some()), [true; 2]);
             // The value of a name that is evicted is not found again.
@@ -157,7 +162,7 @@ mod tests {
         for (value, name) in (0..).zip(batch()) {
             let mut before = None;
             let slot = cache.insert(name, |gone| {
-                before = gone.copied();
+                before = gone.map(|(_, gone)| *gone);
                 value
             });
             let found = batch().iter().filter(|name| cache.find(**name).is_some()).count();

@@ -32,11 +32,12 @@
 //!    two connections never have the same key. The name of an NSDU is a hash, so each use compares
 //!    the addresses and the reference too. The cache has at most 16,384 entries and evicts within
 //!    sets of two.
-//! 4. **Pending counts.** TPDUs of one kind and in the same size classes, to one side and in one
-//!    second, are one [`Batch`](crate::measure::Batch). All pending batches are of the same second.
-//!    They are settled before a frame of another second or interval counts, before a connection is
-//!    evicted and its place reused, before an entry with batches is replaced, and at the end of
-//!    measuring. A report of the interval under way adds them to its copy and keeps them pending.
+//! 4. **Pending counts.** TPDUs of one kind and in the same size classes, to one side, are one
+//!    [`Batch`](crate::measure::Batch). Batches are settled before a frame of another interval
+//!    counts, before a connection is evicted and its place reused, before an entry with batches is
+//!    replaced, and at the end of measuring. A report of the interval under way adds them to its
+//!    copy and keeps them pending. Before a frame of another second counts, the TPDUs of the second
+//!    that is over count for the busiest second, and stay pending for all else.
 //! 5. **Identical results.** A batch holds what the counters of its TPDUs have in common and the
 //!    sums of the rest. All counters are sums, and maxima are per second; so the order of TPDUs
 //!    within a second has no effect. State that depends on order (numbers, windows, delays, pairs

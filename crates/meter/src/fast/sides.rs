@@ -2,12 +2,12 @@
 //! batches of their TPDUs.
 //!
 //! Common TPDUs of one kind are batched here. A batch is counted for hosts and network when a
-//! different TPDU or another side takes its place, before any report, and at the end of each
-//! second.
+//! different TPDU or another side takes its place, and before any report. At the end of each second
+//! only its TPDUs of that second count, for the busiest second.
 
 use super::cache::{Name, Slot, TwoWayCache};
 use crate::host::{Counts, HostNumber};
-use crate::lru_slab::Handle;
+use crate::lru_slab::{Handle, Place};
 use crate::measure::{Batch, BatchKind, Sizes, Traffic, second as second_of};
 use crate::track::counter_store::CounterStore;
 use crate::track::side::{Side, other};
@@ -22,13 +22,42 @@ pub(super) struct Totals<'a> {
 }
 
 impl Totals<'_> {
-    /// Counts a batch of TPDUs that were sent to a side in a second.
-    fn batch(&mut self, second: u64, known: &CachedSide, batch: &Batch) {
+    /// Counts a batch of TPDUs that were sent to a side, except for the busiest second.
+    fn batch(&mut self, known: &CachedSide, batch: &Batch) {
         let sums = &batch.sums();
-        self.hosts.batch(second, known.hosts, sums);
-        self.all.batch(second, sums);
-        self.sides.batch(second, (known.connection.place(), other(known.side.into())), sums);
+        self.hosts.batch(known.hosts, sums);
+        self.all.batch(sums);
+        self.sides.batch(known.sender(), sums);
     }
+
+    /// Counts TPDUs that were sent to a side in a second, for the busiest second alone.
+    fn pass(&mut self, second: u64, known: &CachedSide, more: Amount) {
+        let Amount { tpdus, octets } = more;
+        if tpdus > 0 {
+            self.hosts.pass(second, known.hosts, tpdus, octets);
+            self.all.pass(second, tpdus, octets);
+            self.sides.pass(second, known.sender(), tpdus, octets);
+        }
+    }
+}
+
+/// Some TPDUs, and their octets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Amount {
+    tpdus: u64,
+    octets: u64,
+}
+
+/// Standing of a cached side on the lists of those with pending batches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Standing {
+    /// On no list: it has no pending batches.
+    Idle,
+    /// On the list of all that may have pending batches.
+    Pending,
+    /// On the list of this second too.
+    ThisSecond,
 }
 
 /// Side of a connection and its sequence-number format; the format changes only when a connection
@@ -67,8 +96,7 @@ struct CachedSide {
     format: Format,
     /// Sender in the stream.
     way: u8,
-    /// True if it is on the list of sides with pending batches.
-    is_listed: bool,
+    standing: Standing,
     /// Pending batches of TPDUs sent to it, by the places of their kinds.
     batch: [Batch; BatchKind::PLACES],
 }
@@ -79,7 +107,7 @@ const _: () = assert!(size_of::<Batch>() == 20);
 
 impl CachedSide {
     /// Direction of a stream without a connection.
-    const fn of(way: Way, is_listed: bool) -> Self {
+    const fn of(way: Way, standing: Standing) -> Self {
         Self {
             connection: Handle::NONE,
             stream: way.stream,
@@ -87,7 +115,7 @@ impl CachedSide {
             side: 0,
             format: Format::Class0,
             way: way.way,
-            is_listed,
+            standing,
             batch: [Batch::NONE; BatchKind::PLACES],
         }
     }
@@ -98,10 +126,33 @@ impl CachedSide {
         SideKey { connection, side: side.into(), format }
     }
 
-    /// Counts its batches of a second.
-    fn count(&self, second: u64, tally: &mut Totals<'_>) {
+    /// Place of its connection, and the side that sends to it.
+    fn sender(&self) -> (Place, Side) {
+        (self.connection.place(), other(self.side.into()))
+    }
+
+    /// TPDUs of its pending batches.
+    fn amount(&self) -> Amount {
+        let mut all = Amount::default();
+        for batch in &self.batch {
+            all.tpdus += u64::from(batch.tpdus);
+            all.octets += batch.octets();
+        }
+        all
+    }
+
+    /// TPDUs of its pending batches that do not count in the second under way or before it yet;
+    /// `told` are those that do.
+    fn untold(&self, told: Amount) -> Amount {
+        let Amount { tpdus, octets } = self.amount();
+        Amount { tpdus: tpdus - told.tpdus, octets: octets - told.octets }
+    }
+
+    /// Counts its batches, of which some TPDUs count in their second already.
+    fn count(&self, second: u64, told: Amount, tally: &mut Totals<'_>) {
+        tally.pass(second, self, self.untold(told));
         for batch in self.batch.iter().filter(|batch| batch.tpdus > 0) {
-            tally.batch(second, self, batch);
+            tally.batch(self, batch);
         }
     }
 }
@@ -115,9 +166,13 @@ pub(crate) struct RecentSides {
     cache: TwoWayCache<CachedSide>,
     /// Class of each common size.
     classes: Box<[u8; COMMON_OCTETS]>,
-    /// Slots with pending batches.
-    listed: Vec<Slot>,
-    /// Second of all pending batches.
+    /// Slots that may have pending batches.
+    pending: Vec<Slot>,
+    /// Those of them with TPDUs in this second.
+    this_second: Vec<Slot>,
+    /// Pending TPDUs of each slot that count in their second already.
+    told: Vec<Amount>,
+    /// Second of all others.
     second: u64,
 }
 
@@ -128,7 +183,9 @@ impl RecentSides {
         for (octets, class) in classes.iter_mut().enumerate() {
             *class = sizes.class(octets as u64) as u8;
         }
-        Self { cache: TwoWayCache::default(), classes, listed: Vec::new(), second: 0 }
+        let [pending, this_second] = [Vec::new(), Vec::new()];
+        let (cache, told) = (TwoWayCache::default(), Vec::new());
+        Self { cache, classes, pending, this_second, told, second: 0 }
     }
 
     /// Class of a size.
@@ -169,13 +226,19 @@ impl RecentSides {
     /// Caches a direction of a stream, without a connection yet, and returns its slot. The pending
     /// batches of the side that it evicts are counted first.
     pub(super) fn insert_way(&mut self, name: Name, way: Way, mut tally: Totals<'_>) -> Slot {
-        let second = self.second;
-        self.cache.insert(name, |before| {
-            if let Some(before) = before {
-                before.count(second, &mut tally);
-            }
-            CachedSide::of(way, before.is_some_and(|before| before.is_listed))
-        })
+        let Self { cache, told, second, .. } = self;
+        let mut replaced = |slot: Slot, before: &CachedSide| {
+            before.count(*second, core::mem::take(&mut told[slot]), &mut tally);
+            before.standing
+        };
+        let slot = cache.insert(name, |before| {
+            let standing = before.map_or(Standing::Idle, |(slot, it)| replaced(slot, it));
+            CachedSide::of(way, standing)
+        });
+        if slot >= self.told.len() {
+            self.told.resize_with(slot + 1, Amount::default);
+        }
+        slot
     }
 
     /// Caches a side in the slot of a direction. `hosts` are the sender to it and itself. The
@@ -189,13 +252,12 @@ impl RecentSides {
     ) {
         let SideKey { connection, side, format } = key;
         let known = self.cache.at(slot);
-        known.count(self.second, &mut tally);
+        known.count(self.second, core::mem::take(&mut self.told[slot]), &mut tally);
         let (batch, side) = (Default::default(), side as u8);
         *known = CachedSide { connection, side, format, hosts, batch, ..*known };
     }
 
-    /// Batches a TPDU sent to the side in a slot. All pending batches are of one second; batches of
-    /// another second or in other size classes are counted first.
+    /// Batches a TPDU sent to the side in a slot. A batch in other size classes is counted first.
     // Always inline: so the TPDU need not be in memory.
     #[inline(always)]
     pub(super) fn add<'a>(
@@ -208,24 +270,57 @@ impl RecentSides {
     ) {
         let known = self.cache.at(slot);
         let place = kind.place();
-        if !known.is_listed || !known.batch[place].add(&one) {
-            self.make_way(at, slot, place, tally());
-            self.cache.at(slot).batch[place] = one;
+        if known.standing != Standing::ThisSecond || !known.batch[place].add(&one) {
+            self.add_apart(at, slot, place, one, tally());
         }
     }
 
-    /// Counts the batch in one place of the side in a slot, so that another can begin at this time.
+    /// Batches a TPDU where the side has none in this second, or where another batch is in its place.
     #[cold]
-    fn make_way(&mut self, at: Instant, slot: Slot, place: usize, mut tally: Totals<'_>) {
+    fn add_apart(
+        &mut self,
+        at: Instant,
+        slot: Slot,
+        place: usize,
+        one: Batch,
+        mut tally: Totals<'_>,
+    ) {
         let known = self.cache.at(slot);
-        if !known.is_listed {
-            known.is_listed = true;
-            self.listed.push(slot);
+        if known.standing != Standing::ThisSecond {
+            if known.standing == Standing::Idle {
+                self.pending.push(slot);
+            }
+            known.standing = Standing::ThisSecond;
+            self.this_second.push(slot);
             self.second = second_of(at);
+            if known.batch[place].add(&one) {
+                return;
+            }
         }
         let batch = known.batch[place];
         if batch.tpdus > 0 {
-            tally.batch(self.second, known, &batch);
+            tally.pass(self.second, known, known.untold(self.told[slot]));
+            tally.batch(known, &batch);
+            known.batch[place] = Batch::NONE;
+            self.told[slot] = known.amount();
+        }
+        known.batch[place] = one;
+    }
+
+    /// Counts the pending TPDUs of a second that is over, for the busiest second. The batches stay
+    /// pending.
+    pub(crate) fn end_second(
+        &mut self,
+        hosts: &mut Counts,
+        all: &mut Traffic,
+        sides: &mut CounterStore,
+    ) {
+        let mut tally = Totals { hosts, all, sides };
+        for slot in self.this_second.drain(..) {
+            let known = self.cache.at(slot);
+            tally.pass(self.second, known, known.untold(self.told[slot]));
+            self.told[slot] = known.amount();
+            known.standing = Standing::Pending;
         }
     }
 
@@ -237,11 +332,12 @@ impl RecentSides {
         sides: &mut CounterStore,
     ) {
         let mut tally = Totals { hosts, all, sides };
-        for slot in self.listed.drain(..) {
+        for slot in self.pending.drain(..) {
             let known = self.cache.at(slot);
-            known.count(self.second, &mut tally);
-            (known.is_listed, known.batch) = (false, Default::default());
+            known.count(self.second, core::mem::take(&mut self.told[slot]), &mut tally);
+            (known.standing, known.batch) = (Standing::Idle, Default::default());
         }
+        self.this_second.clear();
     }
 
     /// Adds all pending batches to other counts, and keeps them pending.
@@ -252,6 +348,8 @@ impl RecentSides {
         sides: &mut CounterStore,
     ) {
         let mut tally = Totals { hosts, all, sides };
-        self.cache.each(&self.listed).for_each(|known| known.count(self.second, &mut tally));
+        for slot in &self.pending {
+            self.cache.get(*slot).count(self.second, self.told[*slot], &mut tally);
+        }
     }
 }

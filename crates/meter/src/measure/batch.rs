@@ -143,6 +143,13 @@ impl Batch {
         }
     }
 
+    /// Octets of their headers and user data.
+    #[inline]
+    pub(crate) const fn octets(&self) -> u64 {
+        let [.., header_octets] = self.common.to_le_bytes();
+        header_octets as u64 * self.tpdus as u64 + self.data_octets as u64
+    }
+
     /// Octets of the TSDUs that they complete.
     #[inline]
     const fn tsdu_octets(&self) -> u64 {
@@ -189,18 +196,14 @@ pub(crate) struct Sums {
     pub(crate) tsdu_octets: u64,
 }
 
-impl Sums {
-    /// Octets of headers and user data.
-    #[inline]
-    pub(crate) const fn octets(&self) -> u64 {
-        self.header_octets + self.data_octets
-    }
-}
-
 impl Traffic {
-    /// Counts a batch of TPDUs in a second.
-    pub(crate) fn batch(&mut self, second: u64, batch: &Sums) {
-        self.peak.count(second, batch.tpdus, batch.octets());
+    /// Counts TPDUs in a second, for the busiest second alone.
+    pub(crate) fn pass(&mut self, second: u64, tpdus: u64, octets: u64) {
+        self.peak.count(second, tpdus, octets);
+    }
+
+    /// Counts a batch of TPDUs, except for the busiest second.
+    pub(crate) fn batch(&mut self, batch: &Sums) {
         self.transport.batch(batch);
         self.tsdus.batch(batch);
         self.sizes.batch(batch);

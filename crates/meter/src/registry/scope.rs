@@ -4,7 +4,8 @@ use super::{Count, DelayStatistic, KindCount, Measure, SizeBound, SizeCount, TAB
 use crate::follow::association::ServiceReport;
 use crate::host::Host;
 use crate::measure::{
-    Measures, NO_BOUND_OCTETS, ServiceCounts, Sizes, Summary, Times, Traffic, Transport, Waits,
+    Measures, NO_BOUND_OCTETS, ServiceCounts, Sizes, Summary, Times, Traffic, Transport, Volume,
+    Waits,
 };
 use crate::observation::DelayKind;
 use crate::track::Direction;
@@ -58,6 +59,18 @@ fn counts_of_network(measures: &Measures) -> Values {
     values.extend(Count::ALL.into_iter().filter_map(value));
     of_kinds(&measures.traffic.transport, &mut values);
     values
+}
+
+/// Some counts of the network, in this order; measures that are no counts are left out.
+#[must_use]
+pub fn some_of_network(measures: &Measures, wanted: &[Measure]) -> Values {
+    let transport = &measures.traffic.transport;
+    let value = |measure: &Measure| match *measure {
+        Measure::Count(count) => Some((*measure, count.row().network?(measures))),
+        Measure::OfKind(kind, count) => Some((*measure, count.of(transport.of(kind)))),
+        Measure::Delay(..) | Measure::DelaySoFar(..) | Measure::OfSize(..) => None,
+    };
+    wanted.iter().filter_map(value).collect()
 }
 
 /// Places of the counts of the network in the order of their output.
@@ -202,17 +215,22 @@ impl DelayStatistic {
     }
 }
 
+impl KindCount {
+    const fn of(self, volume: &Volume) -> u64 {
+        match self {
+            Self::Tpdus => volume.tpdus,
+            Self::HeaderOctets => volume.header_octets,
+            Self::DataOctets => volume.data_octets,
+            Self::InformationOctets => volume.information_octets,
+            Self::Retransmissions => volume.retransmissions,
+        }
+    }
+}
+
 fn of_kinds(transport: &Transport, values: &mut impl Extend<(Measure, u64)>) {
     for (kind, volume) in transport.by_kind() {
-        let counts = [
-            volume.tpdus,
-            volume.header_octets,
-            volume.data_octets,
-            volume.information_octets,
-            volume.retransmissions,
-        ];
-        let of = KindCount::ALL.into_iter().zip(counts);
-        values.extend(of.map(|(count, value)| (Measure::OfKind(kind, count), value)));
+        let of = KindCount::ALL.into_iter();
+        values.extend(of.map(|count| (Measure::OfKind(kind, count), count.of(volume))));
     }
 }
 

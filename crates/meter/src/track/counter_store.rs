@@ -170,11 +170,16 @@ impl CounterStore {
         Self { none: self.none, each, aks, wide: BTreeMap::new(), carried: BTreeMap::new() }
     }
 
-    /// Counts a batch of TPDUs that a side sent in a second, as [`Traffic::batch`] does.
-    pub(crate) fn batch(&mut self, second: u64, of: OfSide, batch: &BatchSums) {
+    /// Counts TPDUs that a side sent in a second, for the busiest second alone.
+    pub(crate) fn pass(&mut self, second: u64, of: OfSide, tpdus: u64, octets: u64) {
+        let tpdus = u32::try_from(tpdus).unwrap_or(u32::MAX);
+        self.account(of).pass(second, tpdus, octets);
+    }
+
+    /// Counts a batch of TPDUs that a side sent, as [`Traffic::batch`] does.
+    pub(crate) fn batch(&mut self, of: OfSide, batch: &BatchSums) {
         let mut account = self.account(of);
         let BatchSums { kind, classes: [whole, data, finished], tpdus, .. } = *batch;
-        account.pass(second, tpdus as u32, batch.octets());
         account.class(whole, 0, tpdus);
         if !batch.is_data {
             account.sum(Sum::Aks, batch.header_octets);

@@ -52,6 +52,7 @@ use crate::measure::{Traffic, Waits};
 use crate::observation::{Observation, Placed, Step, Tpdu};
 use crate::oddity::Class;
 use connection::{Connection, End};
+use core::ops::Range;
 use core::time::Duration;
 use counter_store::CounterStore;
 use side::{Side, other};
@@ -143,8 +144,23 @@ impl Tracker {
         now: Instant,
         carried: impl Fn(&[Party; 2]) -> Option<[Waits; 2]>,
     ) -> impl Iterator<Item = Known> {
+        self.known_in(self.places(), now, carried)
+    }
+
+    /// Places of all connections.
+    pub(crate) fn places(&self) -> Range<Place> {
+        self.table.slab.places()
+    }
+
+    /// Reports of the connections in some places.
+    pub(crate) fn known_in(
+        &self,
+        places: Range<Place>,
+        now: Instant,
+        carried: impl Fn(&[Party; 2]) -> Option<[Waits; 2]>,
+    ) -> impl Iterator<Item = Known> {
         let spell_out = self.spelling_out(now, carried);
-        self.table.slab.iter().map(spell_out)
+        self.table.slab.iter_in(places).map(spell_out)
     }
 
     /// Ends measuring at `now`: counts the windows that are still closed.
@@ -181,6 +197,11 @@ impl Tracker {
     /// Counts all pending batches; `all` receives those of the network.
     pub(crate) fn settle(&mut self, all: &mut Traffic) {
         self.recent.settle(&mut self.hosts.counts, all, &mut self.sides);
+    }
+
+    /// Counts the pending TPDUs of a second that is over, for the busiest second.
+    pub(crate) fn end_second(&mut self, all: &mut Traffic) {
+        self.recent.end_second(&mut self.hosts.counts, all, &mut self.sides);
     }
 
     /// Adds all pending batches to `all`, a copy of the network's counts, and keeps them pending.

@@ -8,6 +8,7 @@ use crate::follow::association::AssociationReport;
 use crate::host::{Address, Hosts};
 use crate::observation::Ending;
 use crate::user::{Confidence, User};
+use std::sync::Arc;
 use wire::time::Instant;
 use wire::tp::Reference;
 
@@ -40,7 +41,7 @@ pub struct Connection {
     /// Confidence in the recognised application.
     pub confidence: Confidence,
     /// Association and its services; none unless the application is MMS.
-    pub association: Option<Box<AssociationReport>>,
+    pub association: Option<Arc<AssociationReport>>,
 }
 
 impl Connection {
@@ -72,7 +73,7 @@ impl Connection {
                 .as_ref()
                 .and_then(|replies| replies.association.as_ref())
                 .and_then(|association| association.report(now, &()).next())
-                .map(Box::new),
+                .map(Arc::new),
         }
     }
 

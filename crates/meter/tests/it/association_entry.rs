@@ -9,7 +9,7 @@
 
 use crate::entry::segment;
 use core::time::Duration;
-use meter::{AssociationReport, Meter, Settings};
+use meter::{Meter, Settings};
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -176,7 +176,7 @@ impl Script {
 
     fn finish(mut self) -> Followed {
         let reports = self.meter.each_connection().filter_map(|it| it.association);
-        let reports: Vec<AssociationReport> = reports.map(|report| *report).collect();
+        let reports: Vec<_> = reports.collect();
         let (mut followed, mut requests) = (Followed::default(), 0);
         for report in &reports {
             assert!(report.services.len() <= 26 && report.control_blocks.len() <= 64);

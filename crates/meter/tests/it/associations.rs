@@ -214,7 +214,7 @@ fn connected_in(mut stream: Stream) -> Stream {
 
 fn ended(mut stream: Stream) -> (AssociationReport, Report) {
     let connection = stream.meter.each_connection().next().unwrap();
-    (*connection.association.unwrap(), stream.meter.finish())
+    (AssociationReport::clone(&connection.association.unwrap()), stream.meter.finish())
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn odd_answers_are_counted_and_disturb_nothing() {
 /// Services of the latest interval of the only association.
 fn latest(stream: &Stream) -> LatestInterval {
     let connection = stream.meter.each_connection().next().unwrap();
-    connection.association.unwrap().latest
+    connection.association.unwrap().latest.clone()
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn services_of_an_interval_begin_anew_with_it() {
     let [read, write] = &third.services[..] else { panic!("{third:?}") };
     assert_eq!((counts(read), third.most_outstanding), ([0, 0, 0, 1], 2));
     assert_eq!((counts(write), write.failures.len()), ([1, 0, 0, 1], 0));
-    let whole = *stream.meter.each_connection().next().unwrap().association.unwrap();
+    let whole = stream.meter.each_connection().next().unwrap().association.unwrap();
     let all: Vec<_> = whole.services.iter().map(counts).collect();
     assert_eq!(all, [[1, 1, 0, 0], [3, 2, 0, 1], [2, 1, 1, 1]]);
 }
