@@ -24,9 +24,12 @@ use wire::time::Instant;
 const MOST_FAILURES: usize = 16;
 
 /// Items of a connection's association: its services, and its control blocks if there are any.
-pub(crate) fn items(connection: &Connection, has_names: bool) -> impl Iterator<Item = Item> {
-    let association = connection.association.as_deref().cloned().map(Arc::new);
-    association.into_iter().flat_map(move |it| items_of(connection, it, has_names))
+pub(crate) fn items(
+    connection: &Connection,
+    has_names: bool,
+) -> impl Iterator<Item = Item> + use<> {
+    let association = connection.association.clone();
+    association.map(|it| items_of(connection, it, has_names)).into_iter().flatten()
 }
 
 fn items_of(
@@ -54,7 +57,7 @@ pub(crate) fn in_interval(
 ) -> Vec<Item> {
     let Some(association) = connection.association.take() else { return Vec::new() };
     let of = Box::new(services_in(connection, &association, index, start));
-    let mut items: Vec<Item> = items_of(connection, Arc::from(association), has_names).collect();
+    let mut items: Vec<Item> = items_of(connection, association, has_names).collect();
     // Behind the services so far.
     items.insert(1, Item::ServicesInterval(of));
     items

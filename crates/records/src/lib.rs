@@ -16,6 +16,7 @@
 
 pub mod associations;
 mod baseline;
+mod brief;
 pub mod calendar;
 mod collection;
 pub mod comparison;

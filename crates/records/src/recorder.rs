@@ -5,6 +5,9 @@
 //! report is due periodically within it, with the values accumulated so far (NBSIR 85-3104, II.D).
 //! Samples of connections' sequence numbers are independent of both.
 
+mod ending;
+
+use self::ending::Ending;
 use super::associations;
 use super::baseline::Baseline;
 use super::followed_streams::FollowedStreams;
@@ -13,9 +16,7 @@ use super::item::{
 };
 use super::publishers::{Expectation, Watched};
 use super::ranking::Ranking;
-use super::slowest::Slowness;
 use super::{CyclicStream as StreamRecord, CyclicTotals, Stamps, TransactionTotals};
-use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
 use meter::oddity::Oddities;
@@ -95,6 +96,8 @@ pub struct Recorder {
     has_names: bool,
     /// Publishers that a file declares.
     expectation: Option<Expectation>,
+    /// Items of the end that are not made yet.
+    ending: Option<Ending>,
 }
 
 impl Recorder {
@@ -124,6 +127,7 @@ impl Recorder {
             ended_transactions: TransactionTotals::default(),
             has_names: true,
             expectation: None,
+            ending: None,
         }
     }
 
@@ -258,11 +262,14 @@ impl Recorder {
     /// Returns true if an item is queued.
     #[inline]
     pub fn has_found(&self) -> bool {
-        !self.items.is_empty()
+        !self.items.is_empty() || self.ending.is_some()
     }
 
     /// Returns the next queued item.
     pub fn take(&mut self) -> Option<Item> {
+        if self.items.is_empty() {
+            self.continue_ending();
+        }
         self.items.pop_front()
     }
 
@@ -360,7 +367,7 @@ impl Recorder {
         if self.details.top > 0 {
             self.baseline.forget(&connection);
         }
-        let associated: Vec<Item> = associations::items(&connection, self.has_names).collect();
+        let associated = associations::items(&connection, self.has_names);
         self.items.push_back(Item::Connection(Box::new(connection)));
         self.items.extend(associated);
     }
@@ -513,36 +520,31 @@ impl Recorder {
         }
         let oddities = total.oddities.clone();
         self.items.push_back(Item::Total(Box::new(total)));
-        for known in self.meter.each_connection() {
-            let associated: Vec<Item> = associations::items(&known, self.has_names).collect();
-            self.items.push_back(Item::Connection(Box::new(known)));
-            self.items.extend(associated);
-        }
-        let mut hosts: Vec<meter::Host> = self.meter.each_host().collect();
-        // Ties stay in order of appearance; hosts beyond the limit come last.
-        hosts.sort_by_cached_key(|host| {
-            (host.address.is_none(), Reverse(Slowness::of(&host.replied.summary())))
-        });
-        self.items.extend(hosts.into_iter().map(|host| Item::Host(Box::new(host))));
+        // They have thousands of items, which are made when they are taken.
+        let hosts = ending::slowest_first(&self.meter);
+        let before = core::mem::take(&mut self.items);
         self.tell_ended();
         for report in self.meter.each_stream() {
             self.tell_stream(report);
         }
         self.tell_publishers(watched);
-        for report in self.meter.each_transaction() {
-            self.tell_transactions(report);
-        }
         let (frames, collected) = (self.frames, self.collected);
-        let oddities_of_all = oddities.clone();
-        self.items.push_back(Item::End(End {
+        let end = End {
             frames,
             heard_until: last,
             left_out: self.left_out,
             collected,
             stamps: self.stamps,
-            oddities: oddities_of_all,
+            oddities: oddities.clone(),
             error,
-        }));
+        };
+        self.ending = Some(Ending {
+            places: self.meter.connection_places(),
+            hosts,
+            streams: core::mem::replace(&mut self.items, before),
+            transactions: self.meter.each_transaction().into_iter(),
+            end,
+        });
         oddities
     }
 }

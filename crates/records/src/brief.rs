@@ -1,0 +1,34 @@
+//! Records in brief, for output that shows few of their values.
+
+use crate::named::Named;
+use crate::{Counts, Interval, Subset, item};
+use meter::registry::{self, Measure};
+use wire::time::nanos;
+
+impl Interval {
+    /// Converts an interval with these counts alone, as far as they are reported, and with its metrics:
+    /// without oddities and statistics of collection.
+    pub fn brief(interval: &item::Interval, only: &Subset, wanted: &[Measure]) -> Self {
+        let item::Interval { report, is_over, frames, .. } = interval;
+        let mut measures = Counts(registry::some_of_network(&report.measures, wanted));
+        measures.0.retain(|(measure, _)| !report.measures.is_unseen(*measure));
+        only.apply(&mut measures);
+        let metrics = report.metrics.iter();
+        let metrics = metrics.map(|metric| (metric.definition.symbol.into(), metric.value));
+        Self {
+            index: report.index,
+            intervals: report.intervals,
+            start_ns: report.start.as_nanos(),
+            length_ns: nanos(report.length),
+            complete: *is_over,
+            frames: *frames,
+            dropped_by_kernel: None,
+            collection: None,
+            stamps: None,
+            measures,
+            metrics: Named(metrics.collect()),
+            oddities: Named::default(),
+            histograms: None,
+        }
+    }
+}
