@@ -167,8 +167,11 @@ impl Findings {
 
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: Record) {
-        if self.judges(&record) {
-            self.model.take(record);
+        match record {
+            // No finding needs the event.
+            Record::Connection(whole) => self.model.conclude_connection(*whole),
+            record if self.judges(&record) => self.model.take(record),
+            _ => {}
         }
     }
 

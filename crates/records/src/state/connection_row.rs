@@ -132,7 +132,14 @@ impl Known {
 
     /// Sums a measure over both sides.
     pub fn both(&self, measure: Measure) -> u64 {
-        sum(self.directions().iter().map(|direction| direction.count(measure)))
+        // Only the total time of closed windows may differ from that of the whole.
+        let has_parts = self.under_way.is_some() || !self.done.iter().all(Counts::is_empty);
+        match &self.whole {
+            Some(whole) if !has_parts || measure != DelayKind::ClosedWindow.total() => {
+                sum(whole.iter().map(|sent| sent.count(measure)))
+            }
+            _ => sum(self.directions().iter().map(|sent| sent.count(measure))),
+        }
     }
 
     /// Returns the lifetime as far as it is reported, at least as long as a window was closed.

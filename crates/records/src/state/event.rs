@@ -58,15 +58,15 @@ impl Events {
     /// Records the change of a connection since its state `before`.
     pub fn connection(&mut self, before: Option<&Known>, now: &Identity) {
         let before = before.and_then(|known| known.identity.as_ref());
-        let ends = ends(now, ENDS_COLUMNS);
+        let ends = || ends(now, ENDS_COLUMNS);
         let came =
             |of: fn(&Identity) -> Option<u64>| of(now).filter(|_| before.and_then(of).is_none());
         if let Some(at) = came(|identity| identity.opening_ns) {
-            self.push(at, false, format!("{ends} asked for"));
+            self.push(at, false, format!("{} asked for", ends()));
         }
         if let Some(at) = came(|identity| identity.established_ns) {
             let how = if now.opening_ns.is_some() { "established" } else { "found under way" };
-            self.push(at, false, format!("{ends} {how}"));
+            self.push(at, false, format!("{} {how}", ends()));
         }
         if let Some(at) = came(|identity| identity.closing_ns.or(identity.closed_ns)) {
             let (how, is_bad) = match now.outcome() {
@@ -76,7 +76,7 @@ impl Events {
                 _ if now.established_ns.is_none() => ("refused", true),
                 _ => ("ended", false),
             };
-            self.push(at, is_bad, format!("{ends} {how}"));
+            self.push(at, is_bad, format!("{} {how}", ends()));
         }
     }
 

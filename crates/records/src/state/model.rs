@@ -240,11 +240,9 @@ impl Model {
                 }
             }
             Record::Connection(whole) => {
-                let crate::Connection { connection, directions, .. } = *whole;
-                self.events.connection(self.connections.get(&connection.id), &connection);
-                let known = self.connections.entry(connection.id).or_default();
-                known.conclude(connection, directions);
-                self.make_room();
+                let known = self.connections.get(&whole.connection.id);
+                self.events.connection(known, &whole.connection);
+                self.conclude_connection(*whole);
             }
             Record::End(end) => {
                 if !self.whole_streams.0.is_empty() {
@@ -257,6 +255,14 @@ impl Model {
                 self.end = Some(end);
             }
         }
+    }
+
+    /// Applies the final record of a connection, without an event.
+    pub(crate) fn conclude_connection(&mut self, whole: crate::Connection) {
+        let crate::Connection { connection, directions, .. } = whole;
+        let known = self.connections.entry(connection.id).or_default();
+        known.conclude(connection, directions);
+        self.make_room();
     }
 
     /// Adds the transactions of a function as a whole.
