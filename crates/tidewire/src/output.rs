@@ -119,7 +119,9 @@ impl Output {
 /// A text without characters that a terminal obeys or that hide or reorder others: a name may come from a capture, a
 /// file or another process. They are escaped, as `\u{1b}`; ends of lines stay.
 pub(crate) fn printable(text: String) -> String {
-    if text.chars().all(|symbol| symbol == '\n' || is_printable(symbol)) {
+    // Most texts have no other octets than these.
+    let is_plain = text.bytes().all(|octet| matches!(octet, b'\n' | b' '..=b'~'));
+    if is_plain || text.chars().all(|symbol| symbol == '\n' || is_printable(symbol)) {
         return text;
     }
     let lines: Vec<String> = text.split('\n').map(|line| Printable(line).to_string()).collect();

@@ -12,7 +12,7 @@ use crate::args::export::FailOn;
 use crate::exit::Failure;
 use crate::output::{self, Output};
 use crate::record_folder::KeptRun;
-use crate::stream::Lines;
+use crate::stream::lines::{self, Lines};
 use crate::tui::{Gather, SampleLines, Shared, Tempo};
 use core::time::Duration;
 use live::clock;
@@ -22,7 +22,7 @@ use records::findings::Findings;
 use records::require::EarlyFailure;
 use records::state::Model;
 use records::tables::{publishers, rows, streams, transactions};
-use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
+use records::{Finding, Head, Interval, Item, Plant, Record, Recorder, Subset};
 use reports::provenance::ReadCapture;
 use std::io;
 use wire::time::Instant;
@@ -214,11 +214,7 @@ impl<'a> Reporter<'a> {
             if self.has_no_frames && matches!(item, Item::Total(_)) {
                 continue;
             }
-            let record = Record::of(&item, &self.only);
-            let record = match self.side_outputs.histograms {
-                true => record.with_histograms(&item, &self.only),
-                false => record,
-            };
+            let record = self.record(&item);
             let is_put = !self.is_of_page_alone(&item);
             if is_put {
                 self.put(&item, &record)?;
@@ -236,6 +232,24 @@ impl<'a> Reporter<'a> {
         }
         self.write_lines()?;
         self.tell_samples(recorder)
+    }
+
+    /// Converts an item to a record, with what its destinations need.
+    fn record(&self, item: &Item) -> Record {
+        let record = match item {
+            Item::Interval(interval) if self.has_lines_alone() => {
+                return Record::Interval(Interval::brief(interval, &self.only, &lines::COUNTS));
+            }
+            item => Record::of(item, &self.only),
+        };
+        if self.side_outputs.histograms { record.with_histograms(item, &self.only) } else { record }
+    }
+
+    /// True if lines alone come from the records of intervals.
+    const fn has_lines_alone(&self) -> bool {
+        matches!(self.to, To::Output(Output { json: false, .. }, _))
+            && self.side_outputs.folder.is_none()
+            && self.side_outputs.page.is_none()
     }
 
     /// True if a screen or a page shows the records.

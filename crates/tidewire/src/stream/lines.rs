@@ -21,6 +21,16 @@ use std::io;
 use wire::time::Instant;
 use wire::units::BitRate;
 
+/// Counts in the line of an interval.
+pub(crate) const COUNTS: [Measure; 6] = [
+    Measure::Lpdus,
+    Measure::LpduOctets,
+    Measure::Tpdus,
+    Measure::DtTpdus,
+    Measure::DtRetransmissions,
+    Measure::AkTpdus,
+];
+
 /// Formats records as they come.
 pub(crate) struct Lines {
     head: Head,
@@ -245,18 +255,13 @@ fn row(interval: &Interval) -> String {
     start.truncate("00:00:00.000000".len());
     let more = if interval.complete { "" } else { "+" };
     let index = format!("{}{more}", interval.index.unwrap_or(0));
-    let count = |name| shown(measures, name);
+    let [lpdus, octets, tpdus, dts, again, aks] = COUNTS.map(|name| shown(measures, name));
     // After years of silence the number is long: the next columns give way.
     let more = index.len().saturating_sub(4);
     let (few, many) = (7_usize.saturating_sub(more), 10 - more.saturating_sub(7).min(10));
     format!(
-        "{index:>4} {start:<15} {:>few$} {:>many$} {:>7} {:>7} {:>6} {:>7} {utilisation:>7}",
-        count(Measure::Lpdus),
-        count(Measure::LpduOctets),
-        count(Measure::Tpdus),
-        count(Measure::DtTpdus),
-        count(Measure::DtRetransmissions),
-        count(Measure::AkTpdus),
+        "{index:>4} {start:<15} {lpdus:>few$} {octets:>many$} {tpdus:>7} {dts:>7} {again:>6} \
+         {aks:>7} {utilisation:>7}",
     )
 }
 

@@ -3,7 +3,7 @@
 mod cyclic;
 #[cfg(test)]
 pub(crate) mod hostile;
-mod lines;
+pub(crate) mod lines;
 mod publishers;
 mod services;
 mod tables;
