@@ -518,8 +518,6 @@ fn is_of_interval(measure: Measure, value: u64) -> bool {
 fn subset(values: Values, only: &Subset) -> Counts {
     let mut counts = Counts(values);
     only.apply(&mut counts);
-    // Values are listed with room to spare, and records may be kept.
-    counts.0.shrink_to_fit();
     counts
 }
 
