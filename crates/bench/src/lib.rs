@@ -12,6 +12,7 @@ pub mod calibrate;
 pub mod collect;
 pub mod compare;
 mod counters;
+mod destinations;
 pub mod expected;
 pub mod folder;
 pub mod layout;

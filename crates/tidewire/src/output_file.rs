@@ -145,6 +145,19 @@ struct Names {
     path: PathBuf,
 }
 
+impl Pending {
+    /// Removes the file: an older one of its name stays as it is.
+    pub(crate) fn discard(mut self) {
+        self.remove();
+    }
+
+    fn remove(&mut self) {
+        if let Some(Names { temporary, .. }) = self.0.take() {
+            fs::remove_file(temporary).ok();
+        }
+    }
+}
+
 impl Drop for Pending {
     /// Gives the file its name. What ended early is kept as far as it goes.
     fn drop(&mut self) {
@@ -195,10 +208,8 @@ pub(crate) fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     use io::Write as _;
     let Created { mut file, mut pending } = create(path, Placing::AtTheEnd)?;
     let written = file.write_all(octets);
-    if written.is_err()
-        && let Some(Names { temporary, .. }) = pending.0.take()
-    {
-        fs::remove_file(temporary).ok();
+    if written.is_err() {
+        pending.remove();
     }
     written
 }

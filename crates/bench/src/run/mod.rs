@@ -19,9 +19,10 @@ pub use tracing::Tracing;
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector, Watched};
 use crate::counters::{add_messaging, add_network, add_tcp, add_transport};
+use crate::destinations::Destinations;
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::medium::{Site, Visitor};
-use crate::messages::{self, Messages};
+use crate::messages::{self, Messages, Reported};
 use crate::profile::Profile;
 use crate::sample::{Occupied, Origin, Sample};
 use crate::scenario::{self, Faults, Point};
@@ -249,31 +250,12 @@ fn simulate<M: Medium>(
     simulate_on(World::new(medium, plain(places))?, names, point, watched, watch)
 }
 
-/// Destinations of records.
-struct Destinations<'a, 'w> {
-    collector: Collector,
-    messages: Option<(Messages, &'a mut messages::Sink<'w>)>,
-}
-
-impl Destinations<'_, '_> {
-    /// Takes the records of all stations.
-    fn collect<M: Medium, S: Hosted>(&mut self, world: &mut World<M, S>) {
-        for station in world.stations_mut() {
-            while let Some(record) = station.host_mut().record() {
-                self.collector.record(&record);
-                if let Some((messages, sink)) = &mut self.messages {
-                    messages.record(&record, sink);
-                }
-            }
+/// Passes the records of all stations on.
+fn collect<M: Medium, S: Hosted>(world: &mut World<M, S>, to: &mut Destinations<'_>) {
+    for station in world.stations_mut() {
+        while let Some(record) = station.host_mut().record() {
+            to.record(&record);
         }
-    }
-
-    /// Passes on what is not complete, and returns the collector.
-    fn finish(self) -> Collector {
-        if let Some((messages, sink)) = self.messages {
-            messages.finish(sink);
-        }
-        self.collector
     }
 }
 
@@ -288,10 +270,12 @@ fn simulate_on<M: Medium, S: Hosted>(
     let scenario = &point.scenario;
     world.set_observed(watch.tap.is_some());
     watch.trace.iter().for_each(|trace| trace.begin(&mut world));
-    let messages = Messages::new(&watched);
+    let sink = watch.messages.as_mut();
+    let messages =
+        sink.map(|sink| Messages::new(&watched, Instant::ZERO, Clocks::Shared, &mut **sink));
     let mut to = Destinations {
         collector: collector(scenario, watched, Instant::ZERO, Clocks::Shared),
-        messages: watch.messages.as_mut().map(|sink| (messages, sink)),
+        messages,
     };
     let until = Instant::ZERO + scenario.stop.after.0;
     let patience = patience(scenario);
@@ -318,7 +302,7 @@ fn simulate_on<M: Medium, S: Hosted>(
         left -= 1;
         if left == 0 || now >= until {
             left = slices;
-            to.collect(&mut world);
+            collect(&mut world, &mut to);
         }
         if now >= until {
             to.collector.end_warmup();
@@ -331,9 +315,9 @@ fn simulate_on<M: Medium, S: Hosted>(
             end = end.min(now + patience);
         }
     }
-    to.collect(&mut world);
+    collect(&mut world, &mut to);
     watch.trace.iter_mut().for_each(|trace| trace.end(&mut world));
-    let collector = to.finish();
+    let (collector, _) = to.finish(Reported::Each);
     let mut counts = BTreeMap::new();
     world.medium().counts(&mut |name, count| {
         counts.insert(name.to_owned(), count);

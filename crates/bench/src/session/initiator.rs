@@ -2,18 +2,21 @@
 
 use super::SessionError;
 use super::carrier::Carrier;
+use super::completion::{not_known, of_single};
 use super::iso_tcp::IsoWay;
 use super::local::from_origin;
 use super::party::{Party, reference_at};
 use super::policy::of as policy_of;
-use super::report::{FETCH_AGAIN, FETCHES, PATIENCE, most_kept, reading_time};
+use super::report::{FETCH_AGAIN, FETCHES, PATIENCE, most_kept, reading_time, records_of};
 use super::so_far::SoFar;
 use super::streams;
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
 use crate::counters::{add_network, add_transport};
+use crate::destinations::Destinations;
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
-use crate::sample::{FlowSample, Origin, Sample};
+use crate::messages::{self, Messages, Reported};
+use crate::sample::{Origin, Sample};
 use crate::scenario::{Flow, LLC_OCTETS, MOST_DATA_OCTETS, Point, Scenario, Service};
 use crate::{PROGRAM_VERSION, layout};
 use core::sync::atomic::AtomicBool;
@@ -30,7 +33,7 @@ use stack::tp4;
 use stack::transport::Transport;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
-use wire::control::report::{Arrival, Page};
+use wire::control::report::Arrival;
 use wire::control::{Counts, Limits, ReceivePolicy, Refusal, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
@@ -49,6 +52,8 @@ pub struct Measured {
     /// True if the peer reported the arrival of each message; otherwise delays, and counts of one of
     /// several flows, are those of the arrivals that it reported.
     pub each: bool,
+    /// Messages that were not passed to their sink: those beyond the first [`messages::MOST_HELD`].
+    pub without_row: u64,
     /// Agreed limits.
     pub limits: Limits,
     /// Counters of the transport entity at this end.
@@ -76,6 +81,8 @@ pub struct Order<'a> {
     pub stop: &'a AtomicBool,
     /// Called from time to time with the course so far.
     pub progress: &'a mut dyn FnMut(&SoFar),
+    /// Receives every message, once the session is over.
+    pub messages: Option<messages::Sink<'a>>,
 }
 
 /// Course of a measurement that is over.
@@ -177,7 +184,10 @@ pub(super) fn carry_out(
     let origin = initiator.carrier.now() + streams::run_up(&initiator.order.point.scenario);
     let is_within_host = initiator.carrier.is_within_host();
     let clocks = if is_within_host { Clocks::Shared } else { Clocks::Separate };
-    let mut collector = collector(&initiator.order.point.scenario, watched, origin, clocks);
+    let sink = initiator.order.messages.take();
+    let messages = sink.map(|sink| Messages::new(&watched, origin, clocks, sink).held());
+    let collector = collector(&initiator.order.point.scenario, watched, origin, clocks);
+    let mut to = Destinations { collector, messages };
     let peer = initiator.order.peer;
     let published = streams::published(&places, initiator.order.to_groups);
     initiator.party.host.publish(layout::beginning(published, origin));
@@ -191,36 +201,31 @@ pub(super) fn carry_out(
     }
     let jitters = places.iter().flat_map(|place| place.streams.jitters.clone());
     jitters.for_each(|(flow, jitter)| initiator.party.host.deviate(flow, jitter));
-    let (ended, took) = initiator.load(&mut collector, origin);
+    let (ended, took) = initiator.load(&mut to, origin);
     let counted = match ended {
         Ok(complete) => initiator.close().map(|counts| (complete, counts)),
         Err(failure) => Err(failure),
     };
     let arrived = match &counted {
-        Ok((_, counts)) => initiator.fetch(&mut collector, *counts, limits),
+        Ok((_, counts)) => initiator.fetch(&mut to, *counts, limits),
         Err(_) => false,
     };
     initiator.done();
     initiator.carrier.disagree();
-    collector.end_warmup();
+    to.collector.end_warmup();
     let transport = initiator.party.host.transport().counters();
-    let sent = initiator.so_far.sent;
-    let ((complete, peer), failure) = match counted {
-        Ok((_, Counts { delivered, .. })) if delivered > sent => {
-            let peer = initiator.carrier.name_of(initiator.order.peer);
-            let failure = SessionError::Contradiction { peer, delivered, sent };
-            ((false, Counts::default()), Some(failure))
-        }
-        Ok(counted) => (counted, None),
-        Err(failure) => ((false, Counts::default()), Some(failure)),
-    };
+    let (complete, peer, failure) = initiator.checked(counted);
     let known = failure.is_none().then_some(peer);
     let told = Told { counts: known, each: arrived };
+    let is_reported = arrived && failure.is_none();
+    let reported = if is_reported { Reported::Each } else { Reported::Part };
+    let (collector, without_row) = to.finish(reported);
     let sample =
         initiator.sample(collector, &transport, told, Course { origin, seed, complete, took });
     let peer = initiator.with_files(peer);
     let sent = initiator.so_far.sent;
-    Ok(Measured { sample, sent, peer, each: arrived, limits, transport, took, failure })
+    let each = arrived;
+    Ok(Measured { sample, sent, peer, each, without_row, limits, transport, took, failure })
 }
 
 /// All flows of the scenario; this station takes the role of all senders.
@@ -321,7 +326,7 @@ impl Initiator<'_, '_> {
     /// completed, and the time it took.
     fn load(
         &mut self,
-        collector: &mut Collector,
+        to: &mut Destinations<'_>,
         origin: Instant,
     ) -> (Result<bool, SessionError>, Duration) {
         let Self { carrier, party, order, so_far, load, .. } = self;
@@ -341,7 +346,7 @@ impl Initiator<'_, '_> {
                     confirm(&record, load);
                     so_far.take(&record);
                     last = last.max(record.at);
-                    collector.record(&record);
+                    to.record(&record);
                 }
             }
             progress(so_far);
@@ -364,7 +369,7 @@ impl Initiator<'_, '_> {
         while let Some(record) = party.host.record() {
             if is_of_load(&record, load) {
                 confirm(&record, load);
-                collector.record(&record);
+                to.record(&record);
             }
         }
         (result, last - origin)
@@ -393,9 +398,8 @@ impl Initiator<'_, '_> {
         }
     }
 
-    /// Fetches the peer's arrivals, message by message, for the collector; returns whether they are
-    /// complete, and agree with the messages sent and the counts.
-    fn fetch(&mut self, collector: &mut Collector, counts: Counts, limits: Limits) -> bool {
+    /// Fetches the peer's arrivals, message by message; returns whether they are complete, and agree with the messages sent and the counts.
+    fn fetch(&mut self, to: &mut Destinations<'_>, counts: Counts, limits: Limits) -> bool {
         let (name, go_on) = (self.name(), AtomicBool::new(false));
         let most = most_kept(counts);
         let end = self.carrier.now() + reading_time(most, limits);
@@ -415,7 +419,7 @@ impl Initiator<'_, '_> {
             if page.kept > most || !page.arrivals.iter().all(|arrival| self.is_of_ours(arrival)) {
                 return false;
             }
-            hand_over(collector, &page);
+            records_of(&page).for_each(|record| to.record(&record));
             let read = first.saturating_add(u32::try_from(page.arrivals.len()).unwrap_or(0));
             if read >= page.kept || page.arrivals.is_empty() {
                 return page.is_all && read >= page.kept;
@@ -433,6 +437,24 @@ impl Initiator<'_, '_> {
 
     const fn name(&self) -> Name {
         Name { peer: self.order.peer, nonce: self.nonce }
+    }
+
+    /// Completeness of the load, and the counts of the peer; none where they contradict the messages sent.
+    fn checked(
+        &self,
+        counted: Result<(bool, Counts), SessionError>,
+    ) -> (bool, Counts, Option<SessionError>) {
+        let sent = self.so_far.sent;
+        let (complete, counts) = match counted {
+            Ok(counted) => counted,
+            Err(failure) => return (false, Counts::default(), Some(failure)),
+        };
+        if counts.delivered <= sent {
+            return (complete, counts, None);
+        }
+        let (peer, delivered) = (self.carrier.name_of(self.order.peer), counts.delivered);
+        let failure = SessionError::Contradiction { peer, delivered, sent };
+        (false, Counts::default(), Some(failure))
     }
 
     /// Adds to the peer's counts the files that it has confirmed.
@@ -551,41 +573,5 @@ fn is_of_load(record: &Record, load: &BTreeMap<FlowId, Sent>) -> bool {
         }
         Event::Answered { sequence, .. } => sent.is_some_and(|sent| sequence < sent.behind),
         _ => true,
-    }
-}
-
-fn hand_over(collector: &mut Collector, page: &Page) {
-    for arrival in &page.arrivals {
-        let Arrival { flow, sequence, octets, planned, sent, at } = *arrival;
-        let octets = usize::try_from(octets).unwrap_or(usize::MAX);
-        let event = Event::Delivered { sequence, planned, sent, octets };
-        collector.record(&Record { at, flow: FlowId(flow), event });
-    }
-}
-
-/// Marks arrivals as unknown: no message counts as lost, nor as late unless it was answered.
-fn not_known(flow: &mut FlowSample) {
-    flow.lost = 0;
-    flow.acknowledged_and_lost = 0;
-    if flow.response.count == 0 {
-        flow.missed = None;
-    }
-}
-
-/// Fills in a single flow from the peer's counts. If the peer did not report each message, its
-/// counts include all messages ever sent, warm-up included, and so does the sample.
-fn of_single(flow: &mut FlowSample, peer: Counts, all_sent: Option<u64>, took: Duration) {
-    flow.damaged += peer.damaged;
-    if let Some(sent) = all_sent {
-        not_known(flow);
-        flow.sent = sent;
-        flow.delivered = peer.delivered;
-        flow.lost = flow.sent.saturating_sub(peer.delivered);
-        flow.acknowledged_and_lost = flow.acknowledged.saturating_sub(peer.delivered);
-        flow.duplicated = peer.duplicates;
-        flow.delivered_octets = peer.octets;
-    }
-    if flow.throughput_bits_per_second.is_none() && took > Duration::ZERO {
-        flow.throughput_bits_per_second = Some(peer.octets as f64 * 8.0 / took.as_secs_f64());
     }
 }

@@ -8,7 +8,9 @@ use super::{SessionError, SoFar};
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector};
 use crate::counters::{add_messaging, add_network, add_transport};
+use crate::destinations::Destinations;
 use crate::layout::{Layout, collector, equip, lay_out, patience, seed_of};
+use crate::messages::{self, Messages, Reported};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::Point;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,10 +60,11 @@ pub fn measure(
     replication: u64,
     stop: &AtomicBool,
 ) -> Result<Sample, SessionError> {
-    measure_with(point, scenario_hash, replication, stop, &mut |_| {})
+    measure_with(point, scenario_hash, replication, stop, &mut |_| {}, None)
 }
 
-/// Like [`measure`], and reports the counts so far ten times a second.
+/// Like [`measure`], and reports the counts so far ten times a second. Messages go to their sink, if there
+/// is one, once all stations have stopped.
 ///
 /// # Errors
 /// Those of [`measure`].
@@ -71,6 +74,7 @@ pub fn measure_with(
     replication: u64,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&SoFar),
+    messages: Option<messages::Sink<'_>>,
 ) -> Result<Sample, SessionError> {
     let scenario = &point.scenario;
     let seed = seed_of(scenario, replication);
@@ -117,9 +121,9 @@ pub fn measure_with(
         threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
     });
     let complete = !stop.load(Ordering::Relaxed);
-    let mut collector = collector(scenario, watched, origin, Clocks::Shared);
-    let counts = gather(brought, &mut collector)?;
-    collector.end_warmup();
+    let messages = messages.map(|sink| Messages::new(&watched, origin, Clocks::Shared, sink));
+    let collector = collector(scenario, watched, origin, Clocks::Shared);
+    let (collector, counts) = gather(brought, Destinations { collector, messages })?;
     Ok(Sample {
         title: scenario.title.clone(),
         scenario_hash: scenario_hash.to_owned(),
@@ -137,11 +141,11 @@ pub fn measure_with(
     })
 }
 
-/// Passes the records of all stations to the collector in order of time; returns their counters.
+/// Passes the records of all stations on in order of time; returns the collector, and their counters.
 fn gather(
     brought: Vec<thread::Result<Result<Brought, SessionError>>>,
-    collector: &mut Collector,
-) -> Result<BTreeMap<String, u64>, SessionError> {
+    mut to: Destinations<'_>,
+) -> Result<(Collector, BTreeMap<String, u64>), SessionError> {
     let (mut records, mut counts) = (Vec::new(), BTreeMap::new());
     for station in brought {
         let station = station.map_err(|_| SessionError::Broken)??;
@@ -156,8 +160,10 @@ fn gather(
         }
     }
     records.sort_by_key(|record| record.at);
-    records.iter().for_each(|record| collector.record(record));
-    Ok(counts)
+    records.iter().for_each(|record| to.record(record));
+    to.collector.end_warmup();
+    let (collector, _) = to.finish(Reported::Each);
+    Ok((collector, counts))
 }
 
 /// Converts times to be relative to the start of the run, as in samples.

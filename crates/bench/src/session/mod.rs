@@ -8,6 +8,7 @@
 //! ends against a hostile peer.
 
 mod carrier;
+mod completion;
 pub mod foreign;
 pub mod initiator;
 pub mod iso_tcp;

@@ -6,7 +6,7 @@
 use core::time::Duration;
 use live::port::Bucket;
 use stack::control::Name;
-use stack::load::{Event, Record};
+use stack::load::{Event, FlowId, Record};
 use stack::machine::Deadline;
 use wire::control::report::{Arrival, ON_A_PAGE, Page};
 use wire::control::{Counts, Limits};
@@ -38,6 +38,16 @@ pub(super) fn reading_time(arrivals: u32, limits: Limits) -> Duration {
     let took = seconds(pages, limits.frames_per_second.into())
         + seconds(pages.saturating_mul(PAGE_BITS), limits.bits_per_second);
     PATIENCE + Duration::try_from_secs_f64(2.0 * took).unwrap_or(PATIENCE)
+}
+
+/// Records of the arrivals on a page.
+pub(super) fn records_of(page: &Page) -> impl Iterator<Item = Record> {
+    page.arrivals.iter().map(|arrival| {
+        let Arrival { flow, sequence, octets, planned, sent, at } = *arrival;
+        let octets = usize::try_from(octets).unwrap_or(usize::MAX);
+        let event = Event::Delivered { sequence, planned, sent, octets };
+        Record { at, flow: FlowId(flow), event }
+    })
 }
 
 /// Arrivals of a session.

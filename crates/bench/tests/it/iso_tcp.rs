@@ -57,6 +57,7 @@ fn measured(address: SocketAddr, class: Class, flow: &str) -> Result<Measured, S
         to_groups: true,
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
+        messages: None,
     };
     measure_iso_tcp(&mut way(End::Client(address), class, false), order)
 }

@@ -104,6 +104,7 @@ fn measured_at(way: &mut Way, point: &Point, there: SocketAddr) -> Result<Measur
         to_groups: true,
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
+        messages: None,
     };
     initiator::measure(way, order)
 }
@@ -147,7 +148,7 @@ fn a_local_run_reports_its_counts_while_it_lasts() {
     let mut told = Vec::new();
     let mut progress = |so_far: &SoFar| told.push(so_far.sent);
     let stop = AtomicBool::new(false);
-    local::measure_with(&study.points[0], "hash", 0, &stop, &mut progress).unwrap();
+    local::measure_with(&study.points[0], "hash", 0, &stop, &mut progress, None).unwrap();
     // 0.6 s, and a report ten times a second.
     assert!(told.len() > 2 && told.is_sorted(), "{told:?}");
     assert!(told.iter().any(|sent| (1..60).contains(sent)), "{told:?}");
@@ -268,6 +269,7 @@ fn a_window_that_the_responder_has_no_buffers_for_is_refused() {
             to_groups: true,
             stop: asked,
             progress: &mut |_| {},
+            messages: None,
         };
         let error = initiator::measure(&mut way, order).unwrap_err();
         stop.store(true, core::sync::atomic::Ordering::Relaxed);

@@ -54,7 +54,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "FILE", requires = "capture")]
     pub(crate) capture_senders: Option<PathBuf>,
     /// Write a row for each message of each run to this file: .csv, or .arrow and .parquet in builds with the
-    /// features of these names. The runs are made once more for it, one by one.
+    /// features of these names; see tidewire help output.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["until_decided", "precision", "shard", "print_slurm",
         "print_parallel"])]
     pub(crate) each_message: Option<PathBuf>,

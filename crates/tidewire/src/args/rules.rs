@@ -81,6 +81,7 @@ const RULES: [Rule; 22] = [
         options: &[
             "fault",
             "capture",
+            "each_message",
             "groups",
             "max_frames",
             "class",
@@ -140,6 +141,7 @@ const RULES: [Rule; 22] = [
             "keep_runs",
             "keep_size",
             "print_scenario",
+            "each_message",
             "max_frames",
             "to",
             "datagram",

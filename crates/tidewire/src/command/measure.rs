@@ -1,6 +1,7 @@
 //! `tidewire measure`: a scenario, or a single load, over a real port.
 
 use super::dry_run::{self, Planned};
+use super::each_message::{self, Table};
 use crate::args::{Load, Measure, PortOptions};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
@@ -12,7 +13,9 @@ use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::{Length, Steps};
 use crate::{host, interrupt, port_options, quantity};
 use bench::medium::{Ideal, Medium};
+use bench::messages::Sink;
 use bench::paragraph::wrapped;
+use bench::sample::Sample;
 use bench::scenario::{
     Faults, Flow, Pattern, Rate, Scenario, Service, Size, Span, Start, Station, Stop, Study,
     Transport, Warmup,
@@ -47,6 +50,10 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     }
     if let Some(path) = &measure.port.capture {
         chosen.inputs.refuse("--capture", path)?;
+    }
+    if let Some(path) = &measure.each_message {
+        let capture = measure.port.capture.as_deref();
+        each_message::check(path, &chosen.inputs, [("--capture", capture)])?;
     }
     page::check(&measure.page)?;
     check_groups(measure, &chosen, output)?;
@@ -114,7 +121,11 @@ fn plan(measure: &Measure, chosen: &Chosen, output: &Output) -> anyhow::Result<E
         is_real_time: true,
         link: Some(link(measure)),
         limit: Some(limit),
-        writes: folder.into_iter().chain(measure.port.capture.clone()).collect(),
+        writes: folder
+            .into_iter()
+            .chain(measure.port.capture.clone())
+            .chain(measure.each_message.clone())
+            .collect(),
     };
     dry_run::print(&planned, output)
 }
@@ -237,6 +248,17 @@ enum Against {
     Server(Box<IsoWay>),
 }
 
+impl Against {
+    /// Name and address of the peer, if there is one.
+    fn peer(&self) -> Option<(String, Mac)> {
+        match self {
+            Self::NoPeer => None,
+            Self::Station(way, peer) => Some((way.peer_name(*peer), *peer)),
+            Self::Server(way) => Some((way.name().to_owned(), Mac::default())),
+        }
+    }
+}
+
 /// Makes every run, stores the samples, and prints the report.
 fn carry_out(
     measure: &Measure,
@@ -259,17 +281,21 @@ fn carry_out(
         host_noise_ns,
     };
     let page = StudyPage::open(&measure.page, || StudyState::new(&chosen.study, plan), output)?;
+    let mut table = measure.each_message.as_deref().map(Table::create).transpose()?;
     let port = measure.port.interface.as_deref().or(measure.port.xdp.as_deref());
     let making = Making::here(host.facts().into_iter().chain(port.map(host::port)).collect());
     let mut recording = Recording::begin(chosen, &measure.run, making, output)?.on(page);
     let mut steps = Steps::new("measure", all, output);
-    let result = every_run(chosen, &mut against, measure.groups, &mut recording, &mut steps, stop);
+    let mut to = Destinations { recording: &mut recording, steps: &mut steps, table: &mut table };
+    let result = every_run(chosen, &mut against, measure.groups, &mut to, stop);
     steps.end();
+    let end = if result.is_ok() { Table::close } else { Table::abandon };
+    let written = table.map_or(Ok(()), end);
     let closed = match against {
         Against::Station(way, _) => way.close().map_err(port_options::explain),
         Against::Server(_) | Against::NoPeer => Ok(()),
     };
-    let error = result.err().or(closed.err());
+    let error = result.err().or(written.err()).or(closed.err());
     let reason = match &error {
         Some(error) => Some(format!("{error:#}")),
         None => interrupt::requested().then(|| "interrupted".to_owned()),
@@ -292,21 +318,27 @@ fn carry_out(
     }
 }
 
+/// Destinations of what runs bring.
+struct Destinations<'a, 'b> {
+    recording: &'a mut Recording<'b>,
+    steps: &'a mut Steps<'b>,
+    table: &'a mut Option<Table>,
+}
+
 fn every_run(
     chosen: &Chosen,
     against: &mut Against,
     to_groups: bool,
-    recording: &mut Recording<'_>,
-    steps: &mut Steps<'_>,
+    to: &mut Destinations<'_, '_>,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let output = steps.output;
     let hash = chosen.hash();
     for point in &chosen.study.points {
         for replication in 0..point.scenario.replications {
             if interrupt::requested() {
                 return Ok(());
             }
+            let Destinations { recording, steps, table } = to;
             let (page, length) = (recording.page(), length(&point.scenario));
             steps.begin_run(length);
             page.iter().for_each(|page| page.begin_run(point.index));
@@ -314,16 +346,14 @@ fn every_run(
                 steps.under_way(so_far);
                 page.iter().for_each(|page| page.under_way(so_far, &length));
             };
-            let (name, peer) = match against {
-                Against::NoPeer => {
-                    let sample = local::measure_with(point, &hash, replication, stop, progress);
-                    let sample = sample.map_err(port_options::explain)?;
-                    steps.run(&sample);
-                    recording.sample(sample)?;
-                    continue;
-                }
-                Against::Station(way, peer) => (way.peer_name(*peer), *peer),
-                Against::Server(way) => (way.name().to_owned(), Mac::default()),
+            let mut rows = table.as_mut().map(|table| table.rows(point.index, replication));
+            let messages = rows.as_mut().map(|rows| rows as Sink<'_>);
+            let Some((name, peer)) = against.peer() else {
+                let sample =
+                    local::measure_with(point, &hash, replication, stop, progress, messages);
+                drop(rows);
+                to.sample(sample.map_err(port_options::explain)?)?;
+                continue;
             };
             let scenario_hash = &hash;
             let order = initiator::Order {
@@ -334,29 +364,43 @@ fn every_run(
                 to_groups,
                 stop,
                 progress,
+                messages,
             };
             let measured = match against {
                 Against::Server(way) => initiator::measure_iso_tcp(way, order),
                 Against::Station(way, _) => initiator::measure(way, order),
                 Against::NoPeer => continue,
             };
+            drop(rows);
             let mut measured = measured.map_err(port_options::explain)?;
             if let Some(failure) = measured.failure.take() {
-                recording.sample(measured.sample)?;
+                to.recording.sample(measured.sample)?;
                 return Err(port_options::explain(failure));
             }
-            steps.hidden(|| -> anyhow::Result<()> {
-                output.record(&record(&name, &measured))?;
-                if let Some(warning) = unreported(&name, &measured) {
-                    output.remark(format_args!("{warning}"));
-                }
-                tell(&name, &measured, output)
-            })?;
-            steps.run(&measured.sample);
-            recording.sample(measured.sample)?;
+            to.steps.hidden(|| announce(&name, &measured, to.steps.output))?;
+            to.sample(measured.sample)?;
         }
     }
     Ok(())
+}
+
+impl Destinations<'_, '_> {
+    /// Takes the sample of a run whose messages are in the table.
+    fn sample(&mut self, sample: Sample) -> anyhow::Result<()> {
+        self.steps.run(&sample);
+        self.recording.sample(sample)?;
+        self.table.as_mut().map_or(Ok(()), Table::check)
+    }
+}
+
+/// Prints the counts of a peer, and what it did not report.
+fn announce(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
+    output.record(&record(peer, measured))?;
+    let warnings = [unreported(peer, measured), without_row(measured)];
+    for warning in warnings.into_iter().flatten() {
+        output.remark(warning);
+    }
+    tell(peer, measured, output)
 }
 
 /// Returns the length of a run. Messages end it early if every flow has a number of them.
@@ -379,6 +423,17 @@ fn unreported(peer: &str, measured: &initiator::Measured) -> Option<String> {
             "warning: {peer} reported the times of some of {} arrivals: delays, and the counts of one of several \
              flows, are those of the reported ones",
             measured.peer.delivered
+        )
+    })
+}
+
+/// Warning of messages that have no row in the table.
+fn without_row(measured: &initiator::Measured) -> Option<String> {
+    let first = bench::messages::MOST_HELD;
+    (measured.without_row > 0).then(|| {
+        format!(
+            "warning: {} messages after the first {first} of this run have no row",
+            measured.without_row
         )
     })
 }
@@ -433,6 +488,7 @@ fn record(peer: &str, measured: &initiator::Measured) -> Value {
         "exact": is_exact(measured),
         "each_arrival_reported": measured.each,
         "sent": sent,
+        "without_row": measured.without_row,
         "delivered": counts.delivered,
         "delivered_octets": counts.octets,
         "duplicates": counts.duplicates,

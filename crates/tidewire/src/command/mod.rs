@@ -7,6 +7,7 @@ mod demo;
 mod dissect;
 mod doctor;
 mod dry_run;
+mod each_message;
 mod foreign;
 mod help;
 mod layers;

@@ -1,9 +1,9 @@
 //! `tidewire predict`: simulates a scenario.
 
 mod again;
-mod each_message;
 mod job;
 pub(crate) mod merge;
+mod messages;
 pub(crate) mod rerun;
 mod shard;
 mod timeline;
@@ -40,6 +40,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     if options.run.print_scenario {
         return scenario_choice::print(&chosen, output);
     }
+    messages::check(&chosen, options)?;
     if options.run.dry_run {
         return plan(&chosen, options, output);
     }
@@ -56,7 +57,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     goal(options)?;
     prepare(options)?;
     captures(&chosen, options, stop)?;
-    each_message::write(&chosen, options, stop)?;
+    messages::write(&chosen, options, stop)?;
     let timeline = timeline::make(&chosen, options, stop)?;
     let page = open(&chosen, options, output)?;
     let making = Making::here(host::facts());

@@ -32,11 +32,17 @@ fn a_plan_names_the_runs_that_are_made() {
 #[test]
 fn a_plan_of_a_measurement_opens_no_port() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "measure status-short --to 02:00:00:00:00:07 -i nosuchif0 --max-frames 30 --dry-run";
+    let line = "measure status-short --to 02:00:00:00:00:07 -i nosuchif0 --max-frames 30 \
+                --each-message m.csv --dry-run";
     let planned = run_in(folder.path(), &words(line));
     check_code(&planned, 0);
     let told = stdout(&planned);
-    for part in ["runs      3 of 1 point", "30 frames/s (--max-frames)", "writes    runs/TIME-"] {
+    for part in [
+        "runs      3 of 1 point",
+        "30 frames/s (--max-frames)",
+        "writes    runs/TIME-",
+        "writes    m.csv",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -15,6 +15,7 @@ fn folder() -> tempfile::TempDir {
     fs::write(at("key"), "00".repeat(32)).unwrap();
     let copied = run_in(folder.path(), &["scenarios", "copy", "status-short", "mine.toml"]);
     assert!(copied.status.success(), "{}", stderr(&copied));
+    fs::hard_link(at("mine.toml"), at("mine.csv")).unwrap();
     folder
 }
 
@@ -63,6 +64,11 @@ fn predict_and_measure_refuse_to_write_their_scenario() {
     let peer = ["--to", "02:00:00:00:00:01", "-i", "lo"];
     let capture = ["measure", "mine.toml", "--no-save", "--capture", "mine.toml"];
     check(&[&capture[..], &peer].concat());
+    for verb in ["predict", "measure"] {
+        for more in ["--no-save", "--dry-run"] {
+            check(&[verb, "mine.toml", more, "--each-message", "mine.csv"]);
+        }
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ use super::carrier::{Carrier, OnWake};
 use super::initiator::{Measured, Order, carry_out, host_params};
 use super::party::Party;
 use super::responder::{Waiting, host_params as responder_params};
+use crate::messages::Sink;
 use crate::scenario::{self, Transport};
 use acts::{Act, Peer};
 use core::sync::atomic::AtomicBool;
@@ -113,7 +114,7 @@ pub fn serve(script: &[u8]) -> Outcome {
 /// messages sent.
 #[must_use]
 pub fn measure(script: &[u8]) -> Outcome {
-    let (measured, lan) = measure_load(LOAD, script);
+    let (measured, lan) = measure_load(LOAD, script, &mut |_| {});
     let mut outcome = Outcome { sent: lan.sent, ..Outcome::default() };
     if let Ok(measured) = measured {
         outcome.sessions = 1;
@@ -127,7 +128,11 @@ pub fn measure(script: &[u8]) -> Outcome {
 
 /// Runs an initiator with this load against a script; returns the measurement, and the LAN
 /// afterwards.
-fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionError>, Lan<'a>) {
+fn measure_load<'a>(
+    load: &str,
+    script: &'a [u8],
+    messages: Sink<'_>,
+) -> (Result<Measured, SessionError>, Lan<'a>) {
     let mut lan = Lan::new(script);
     let study = scenario::load(load, "scripted").expect("the scenario is valid");
     let point = study.points.into_iter().next().expect("it has one point");
@@ -140,6 +145,7 @@ fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionEr
         to_groups: false,
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
+        messages: Some(messages),
     };
     let measured = carry_out(&mut &mut lan, Host::new(params, Vec::new()), order);
     (measured, lan)
@@ -345,6 +351,7 @@ fn lsdu(from: Mac, sap: u8, data: &[u8]) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::{self, Message};
 
     /// One flow of 41 messages, of which the second half is judged.
     const WARM: &str = r#"
@@ -372,7 +379,7 @@ start = "together"
 
     #[test]
     fn without_a_report_sent_and_delivered_are_of_the_same_messages() {
-        let (measured, _) = measure_load(WARM, &peer(41));
+        let (measured, _) = measure_load(WARM, &peer(41), &mut |_| {});
         let measured = measured.unwrap();
         assert!(measured.failure.is_none(), "{:?}", measured.failure);
         let flow = &measured.sample.flows[0];
@@ -382,11 +389,17 @@ start = "together"
 
     #[test]
     fn a_peer_that_counts_more_than_was_sent_fails_the_measurement() {
-        let (measured, _) = measure_load(WARM, &peer(42));
+        let (mut rows, mut unknown) = (0, 0);
+        let mut sink = |it: &Message<'_>| {
+            rows += 1;
+            unknown += u32::from(it.outcome == messages::Outcome::Unknown);
+        };
+        let (measured, _) = measure_load(WARM, &peer(42), &mut sink);
         let measured = measured.unwrap();
         let failure = measured.failure.unwrap().to_string();
         assert!(failure.contains("counted 42 messages of 41"), "{failure}");
         assert_eq!(measured.peer.delivered, 0);
+        assert_eq!((rows, unknown), (41, 41));
         assert!(measured.sample.flows[0].delivered <= measured.sample.flows[0].sent);
     }
 }

@@ -1,7 +1,9 @@
 //! Pages of a hostile responder: an initiator ends its reading, and keeps the valid arrivals.
 
 use super::{Instant, Measured, NONCE, OFFERED, measure_load};
+use crate::messages::Message;
 use crate::session::report::{FETCHES, KEPT, reading_time};
+use std::collections::BTreeMap;
 use wire::control::report::{Arrival, Body, Page, Pdu};
 
 /// Two flows of 41 messages each.
@@ -60,10 +62,22 @@ fn page(first: u32, arrivals: u32, kept: u32, is_all: bool) -> Vec<u8> {
 /// Measurement against this opening and these actions, and the number of Fetches.
 fn measured(opening: &[u8], pages: &[u8]) -> (Measured, u64) {
     let script = [opening, pages].concat();
-    let (measured, lan) = measure_load(TWO_FLOWS, &script);
+    let (mut rows, mut outcomes) = (0, BTreeMap::new());
+    let mut sink = |it: &Message<'_>| {
+        rows += 1;
+        *outcomes.entry(it.outcome.word()).or_insert(0_u64) += 1;
+    };
+    let (measured, lan) = measure_load(TWO_FLOWS, &script, &mut sink);
     let measured = measured.unwrap();
     assert!(measured.failure.is_none(), "{:?}", measured.failure);
     assert_eq!(measured.sent, u64::from(SENT));
+    // Each message has a row, and the rows agree with the sample.
+    assert_eq!(rows, u64::from(SENT));
+    let count = |word| outcomes.get(word).copied().unwrap_or(0);
+    let delivered: u64 = measured.sample.flows.iter().map(|flow| flow.delivered).sum();
+    assert_eq!(count("delivered"), delivered);
+    let without = if measured.each { "lost" } else { "unknown" };
+    assert_eq!(count(without), u64::from(SENT) - delivered);
     (measured, lan.fetches)
 }
 

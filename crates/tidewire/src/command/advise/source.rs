@@ -134,6 +134,7 @@ impl<'a> Source<'a> {
                 to_groups: false,
                 stop,
                 progress,
+                messages: None,
             };
             let measured = initiator::measure(way, order).map_err(port_options::explain)?;
             if let Some(failure) = measured.failure {

@@ -256,6 +256,7 @@ fn carry_out(point: &Point, medium: &mut Medium, stop: &AtomicBool) -> anyhow::R
         to_groups: false,
         stop,
         progress,
+        messages: None,
     };
     let measured = initiator::measure(way, order).map_err(port_options::explain)?;
     match measured.failure {

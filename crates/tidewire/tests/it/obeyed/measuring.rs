@@ -7,6 +7,8 @@ use super::{Mode, obeyed};
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
 const CAP: &str = "obeyed::a_cap_holds_on_loopback_where_it_is_asked_for";
 
+const ROWS: &str = "each_message::rows_of_messages_to_a_peer_add_up_to_the_samples";
+
 pub(super) const MEASURE: [Mode; 14] = [
     Mode {
         verb: "measure",
@@ -29,6 +31,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--udp-peer", "--udp-peer 127.0.0.1:0", Says("--udp")),
             obeyed("--over", "--over tcp://there", Says("not an iso-tcp address")),
             obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
+            obeyed("--each-message", "--each-message m.csv", Writes("m.csv")),
             JSON,
             obeyed("--quiet", "--quiet", Hushes("run folder:")),
         ],
@@ -53,6 +56,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--fault", "--fault loss=banana", Says("banana")),
             obeyed("--capture", "--capture short.toml", Says("--capture")),
             obeyed("--max-frames", "", ShownBy(CAP)),
+            obeyed("--each-message", "", ShownBy(ROWS)),
             obeyed(
                 "--require",
                 "--require 'miss(status) < 1 %' --print-scenario",
