@@ -20,6 +20,16 @@ pub(crate) enum Align {
     Right,
 }
 
+impl Align {
+    /// A cell filled up with blanks to this width.
+    fn padded(self, cell: &str, width: usize) -> String {
+        match self {
+            Self::Left => format!("{cell:<width$}"),
+            Self::Right => format!("{cell:>width$}"),
+        }
+    }
+}
+
 /// Rows of cells under a heading.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -71,32 +81,44 @@ impl Table {
 }
 
 /// Layout of a table.
-#[derive(Clone, Copy)]
 struct Layout {
+    /// Width of each column.
+    widths: Vec<usize>,
     /// Blanks between two columns.
     gap: usize,
     is_wide: bool,
     /// True if the first cell of a row has a line of its own.
     is_folded: bool,
+    /// True if cells of words take several lines within their columns.
+    is_broken: bool,
+}
+
+impl Layout {
+    /// Columns of the terminal that a row takes if its cells have these widths.
+    fn row(&self, widths: &[usize]) -> usize {
+        let first = if self.is_folded { 0 } else { widths.first().copied().unwrap_or_default() };
+        let others = widths.iter().skip(1).map(|width| width + self.gap).sum::<usize>();
+        GAP + first + others
+    }
 }
 
 impl fmt::Display for Table {
     /// Indented by two, columns two apart, nothing behind the last word of a line. In a table wider than a
     /// terminal the first cell of a row has a line of its own, and a last column of words is wrapped. If the
-    /// first cells are short, columns of numbers are one apart instead, as long as that is enough.
+    /// first cells are short, columns of numbers are one apart instead, as long as that is enough. If a row is
+    /// still too wide, its words are wrapped within their columns.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (widths, is_wide) = (self.widths(), self.is_wide());
-        let is_label = self.columns.len() > 2 && self.columns[0] == Align::Left;
-        let is_last_wrapped = self.columns.last() == Some(&Align::Left);
-        let is_close = is_wide && is_label && !is_last_wrapped && widths[0] <= SHORT;
-        let width = 1 + widths.iter().map(|width| width + 1).sum::<usize>();
-        let is_folded = is_wide && is_label && (widths[0] > SHORT || is_close && width > COLUMNS);
-        let layout = Layout { gap: if is_close { 1 } else { GAP }, is_wide, is_folded };
+        let layout = self.layout();
         for place in 0..self.rows.len() {
             if place > 0 {
                 f.write_str("\n")?;
             }
-            f.write_str(&self.line(place, &widths, layout))?;
+            let text = if layout.is_broken && !self.remarks.contains(&place) {
+                self.lines(place, &layout)
+            } else {
+                self.line(place, &layout)
+            };
+            f.write_str(&text)?;
         }
         Ok(())
     }
@@ -120,9 +142,87 @@ impl Table {
         widths
     }
 
+    /// Layout that fits a terminal, as far as the numbers and the longest words permit.
+    fn layout(&self) -> Layout {
+        let (widths, is_wide) = (self.widths(), self.is_wide());
+        let is_label = self.columns.len() > 2 && self.columns[0] == Align::Left;
+        let is_last_wrapped = self.columns.last() == Some(&Align::Left);
+        let is_close = is_wide && is_label && !is_last_wrapped && widths[0] <= SHORT;
+        let width = 1 + widths.iter().map(|width| width + 1).sum::<usize>();
+        let is_folded = is_wide && is_label && (widths[0] > SHORT || is_close && width > COLUMNS);
+        let gap = if is_close { 1 } else { GAP };
+        let layout = Layout { widths, gap, is_wide, is_folded, is_broken: false };
+        let least = self.least_widths(&layout.widths);
+        let mut taken = layout.widths.clone();
+        if let Some((last, least)) = taken.last_mut().zip(least.last())
+            && is_last_wrapped
+        {
+            *last = *least;
+        }
+        if layout.row(&taken) <= COLUMNS { layout } else { self.broken(layout, &least) }
+    }
+
+    /// Width of each column if its words are wrapped: that of the longest word, and of the longest number.
+    fn least_widths(&self, widths: &[usize]) -> Vec<usize> {
+        let mut least = vec![0; self.columns.len()];
+        for (place, row) in self.rows.iter().enumerate() {
+            let counted = row.len() - usize::from(self.remarks.contains(&place));
+            for (least, cell) in least.iter_mut().zip(&row[..counted]) {
+                let words = cell.split_whitespace().map(|word| word.chars().count());
+                *least = words.max().unwrap_or_default().max(*least);
+            }
+        }
+        let columns = self.columns.iter().zip(widths).zip(least);
+        let wrapped = |align: &Align| *align == Align::Left;
+        columns.map(|((align, width), least)| if wrapped(align) { least } else { *width }).collect()
+    }
+
+    /// Layout with narrower columns of words: the widest one gives way first, and gaps only if they have to.
+    fn broken(&self, layout: Layout, least: &[usize]) -> Layout {
+        let gap = if layout.row(least) > COLUMNS { 1 } else { layout.gap };
+        let mut layout = Layout { gap, is_broken: true, ..layout };
+        let first = usize::from(layout.is_folded);
+        while layout.row(&layout.widths) > COLUMNS {
+            let narrower = (first..layout.widths.len())
+                .filter(|column| layout.widths[*column] > least[*column])
+                .max_by_key(|column| layout.widths[*column]);
+            let Some(column) = narrower else { break };
+            layout.widths[column] -= 1;
+        }
+        layout
+    }
+
+    /// A row whose words are wrapped within their columns.
+    fn lines(&self, place: usize, layout: &Layout) -> String {
+        let row = &self.rows[place];
+        let mut text = Vec::new();
+        let cells = row.iter().zip(&layout.widths).enumerate().map(|(column, (cell, width))| {
+            if layout.is_folded && column == 0 {
+                if !cell.is_empty() {
+                    text.push(wrapped(&" ".repeat(GAP), cell));
+                }
+                return Vec::new();
+            }
+            lines_of(cell, *width)
+        });
+        let cells: Vec<Vec<String>> = cells.collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+        for number in 0..height {
+            let mut line = " ".repeat(GAP);
+            for (column, cell) in cells.iter().enumerate() {
+                let part = cell.get(number).map(String::as_str).unwrap_or_default();
+                let width = if layout.is_folded && column == 0 { 0 } else { layout.widths[column] };
+                line.push_str(&" ".repeat(if column == 0 { 0 } else { layout.gap }));
+                line.push_str(&self.columns[column].padded(part, width));
+            }
+            text.push(line.trim_end().to_owned());
+        }
+        text.join("\n")
+    }
+
     /// A row as text; folded, below a line with its first cell unless that is empty.
-    fn line(&self, place: usize, widths: &[usize], layout: Layout) -> String {
-        let Layout { gap, is_wide, is_folded } = layout;
+    fn line(&self, place: usize, layout: &Layout) -> String {
+        let Layout { ref widths, gap, is_wide, is_folded, .. } = *layout;
         let row = &self.rows[place];
         let is_remark = self.remarks.contains(&place);
         let (mut above, mut line) = (String::new(), String::new());
@@ -139,19 +239,35 @@ impl Table {
             } else if is_wide && is_last && align == Align::Left {
                 line = wrapped(&line, cell);
             } else {
-                line.push_str(&match align {
-                    Align::Left => format!("{cell:<width$}"),
-                    Align::Right => format!("{cell:>width$}"),
-                });
+                line.push_str(&align.padded(cell, width));
             }
         }
         above + line.trim_end()
     }
 }
 
+/// Words of a cell in lines of this width; a longer word has a line of its own.
+fn lines_of(cell: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if cell.chars().count() <= width {
+        return vec![cell.to_owned()];
+    }
+    for word in cell.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::rng::Stream;
 
     #[test]
     fn a_remark_spans_columns_and_widens_none() {
@@ -216,5 +332,56 @@ mod tests {
         let mut table = Table::new(columns);
         table.row(["a".to_owned(), "5 ms".to_owned(), "word ".repeat(16).trim_end().to_owned()]);
         assert!(table.to_string().lines().all(|line| line.len() <= COLUMNS), "{table}");
+    }
+
+    /// A cell of words up to these numbers of words and letters.
+    fn words(random: &mut Stream, most_words: u64, most_letters: u64) -> String {
+        let n = random.below(most_words) + 1;
+        let word = |random: &mut Stream| "w".repeat(random.below(most_letters) as usize + 1);
+        (0..n).map(|_| word(random)).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_table_whose_words_and_numbers_fit_is_no_wider() {
+        let mut random = Stream::named(88, "tables");
+        for _ in 0..2_000 {
+            let columns = random.below(5) as usize + 3;
+            let aligned: Vec<Align> = (0..columns)
+                .map(|at| if at == 0 || random.below(2) == 0 { Align::Left } else { Align::Right })
+                .collect();
+            let mut table = Table::of(aligned.iter().map(|align| ("heading", *align)));
+            for _ in 0..3 {
+                let cells = aligned.iter().map(|align| match align {
+                    Align::Left => words(&mut random, 4, 9),
+                    Align::Right => words(&mut random, 1, 9),
+                });
+                table.add(cells.collect());
+            }
+            // At most 7 columns of 9, and 8 gaps.
+            let text = table.to_string();
+            assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+            let letters = |text: &str| text.chars().filter(|c| *c == 'w').count();
+            let cells = table.rows.iter().flatten().map(|cell| letters(cell)).sum::<usize>();
+            assert_eq!(letters(&text), cells, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_wrap_within_their_columns_if_the_numbers_leave_no_room() {
+        let columns = ["row", "asked", "ours", "verdict"].map(|name| match name {
+            "ours" => (name, Align::Right),
+            _ => (name, Align::Left),
+        });
+        let mut table = Table::new(columns);
+        let ours = "1".repeat(50);
+        table.row(["006", "greatest load of the bus", &ours, "not decided"].map(str::to_owned));
+        let blanks = " ".repeat(46);
+        let expected = [
+            format!("  row  asked       {blanks}ours  verdict"),
+            format!("  006  greatest    {ours}  not"),
+            format!("       load of     {blanks}      decided"),
+            "       the bus".to_owned(),
+        ];
+        assert_eq!(table.to_string().lines().collect::<Vec<_>>(), expected);
     }
 }

@@ -176,8 +176,7 @@ fn resources(profile: &Profile) -> Table {
 /// A row for each part of a task's cost.
 fn tasks(profile: &Profile) -> Table {
     let mut table = Table::new([
-        ("task", Align::Left),
-        ("stage", Align::Left),
+        ("task (stage)", Align::Left),
         ("layer", Align::Left),
         ("on", Align::Left),
         ("part", Align::Left),
@@ -188,11 +187,11 @@ fn tasks(profile: &Profile) -> Table {
     for TaskView { name, stage, layer, medium, uses, costs, .. } in profile.tasks() {
         let layer = &medium.map_or_else(|| layer.to_owned(), |only| format!("{layer}, {only}"));
         for (place, cost) in costs.into_iter().enumerate() {
-            let of_task = [name, stage, layer, &uses.join(" + ")].map(str::to_owned);
-            let [name, stage, layer, on] = if place == 0 { of_task } else { Default::default() };
+            let of_task = [format!("{name} ({stage})"), layer.clone(), uses.join(" + ")];
+            let [name, layer, on] = if place == 0 { of_task } else { Default::default() };
             let (value, unit) = (cost.input.value.to_string(), cost.input.unit.to_string());
             let (part, input) = (cost.part.to_owned(), cost.input.name.clone());
-            table.row([name, stage, layer, on, part, value, unit, input]);
+            table.row([name, layer, on, part, value, unit, input]);
         }
     }
     table

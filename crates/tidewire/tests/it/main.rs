@@ -79,6 +79,7 @@ mod transit;
 mod transit_live;
 mod watch;
 mod watch_require;
+mod width;
 mod wires;
 
 use signal_hook::consts::SIGINT;

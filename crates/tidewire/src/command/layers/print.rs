@@ -43,24 +43,23 @@ fn not_predicted(missing: &[Missing]) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
-/// A line for each layer: the time that it adds to a message from user to user.
+/// Lines for each layer: the time that it adds to a message from user to user, at three sizes.
 fn layers(study: &Study) -> Table {
-    let layers = added(&study.curves);
-    let places = layers.first().map_or_else(Vec::new, |it| places(it.sizes.len()));
-    let octets =
-        |place: &usize| layers.first().and_then(|it| it.sizes.get(*place)).map(|it| it.octets);
-    let sizes: Vec<String> =
-        places.iter().filter_map(octets).map(|octets| format!("at {octets} octets")).collect();
-    let ends = |name| core::iter::once((name, Align::Left));
-    let middle = sizes.iter().map(|size| (size.as_str(), Align::Right));
-    let columns = ends("layer").chain(ends("adds to")).chain(middle);
-    let mut table = Table::of(columns.chain(core::iter::once(("n", Align::Right))));
-    for Added { layer, over, sizes, fit: _ } in &layers {
-        let at =
-            |place: &usize| sizes.get(*place).map_or_else(String::new, |it| estimate(it.nanos));
-        let n = sizes.first().map_or_else(String::new, |it| it.nanos.n.to_string());
-        let names = [(*layer).to_owned(), over.unwrap_or("-").to_owned()];
-        table.add(names.into_iter().chain(places.iter().map(at)).chain([n]).collect());
+    let mut table = Table::new([
+        ("layer", Align::Left),
+        ("adds to", Align::Left),
+        ("octets", Align::Right),
+        ("time added", Align::Right),
+        ("n", Align::Right),
+    ]);
+    for Added { layer, over, sizes, fit: _ } in &added(&study.curves) {
+        for place in places(sizes.len()) {
+            let Some(size) = sizes.get(place) else { continue };
+            let names = [(*layer).to_owned(), over.unwrap_or("-").to_owned()];
+            let [layer, over] = if place == 0 { names } else { Default::default() };
+            let (octets, n) = (size.octets.to_string(), size.nanos.n.to_string());
+            table.row([layer, over, octets, estimate(size.nanos), n]);
+        }
     }
     for Missing { operation, .. } in &study.missing {
         if let Some(layer) = operation.to_string().strip_suffix(" end to end") {

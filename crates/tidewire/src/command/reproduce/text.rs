@@ -253,6 +253,34 @@ fn sentence(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bench::paragraph::COLUMNS;
+    use papers::published::Answer;
+
+    #[test]
+    fn rows_of_every_paper_fit_80_columns_with_wide_intervals() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers/reproduce");
+        for name in ["tr-88-08", "tr-88-04", "nbs-1986", "nbsir-85-3104", "tr-88-17"] {
+            let rows = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+            let rows = papers::published::row::parse(&rows).unwrap();
+            let ours = Some(Value { value: 0.5, low: 0.0511, high: 0.209, observations: 5 });
+            let verdict = Verdict::NotDecided;
+            let outcomes = rows.into_iter().map(|row| Outcome {
+                answers: vec![Answer { ours, verdict, why: None }; row.claims.len()],
+                row,
+                role: Role::Prediction,
+                verdict,
+            });
+            let outcomes: Vec<Outcome> = outcomes.collect();
+            let text = table(&outcomes.iter().collect::<Vec<_>>()).to_string();
+            let wide = text.lines().find(|line| line.chars().count() > COLUMNS);
+            assert_eq!(wide, None, "{name}");
+            assert_eq!(text.matches("0.0511 to 0.209").count(), claims(&outcomes), "{name}");
+        }
+    }
+
+    fn claims(outcomes: &[Outcome]) -> usize {
+        outcomes.iter().map(|outcome| outcome.row.claims.len()).sum()
+    }
 
     #[test]
     fn a_value_is_told_with_its_interval_where_that_has_a_width() {
