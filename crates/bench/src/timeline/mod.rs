@@ -153,6 +153,23 @@ impl Timeline {
         self.events.iter().filter(|event| event.what == what).count()
     }
 
+    /// Shorter window from the same start that has about `most` events at the rate of these; none if there are no
+    /// more. Its length has one significant digit.
+    #[must_use]
+    pub fn shorter_window(&self, most: usize) -> Option<Window> {
+        let n = self.events.len();
+        if n <= most || most == 0 {
+            return None;
+        }
+        let Window { from, until, unit } = self.window;
+        let end = self.cut_at.unwrap_or(until).min(self.ended_at).max(from);
+        let length = end.since(from).as_nanos() * most as u128 / n as u128;
+        let length = u64::try_from(length).ok().filter(|length| *length > 0)?;
+        let digit = 10_u64.pow(length.ilog10());
+        let until = from + Duration::from_nanos(length / digit * digit);
+        Some(Window { from, until, unit })
+    }
+
     /// Number of frames with retransmitted TPDUs.
     #[must_use]
     pub fn retransmitted(&self) -> usize {

@@ -66,6 +66,25 @@ fn a_window_is_drawn_into_the_run_folder_with_its_table() {
 }
 
 #[test]
+fn a_window_of_too_many_bars_is_answered_with_a_shorter_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = predicted(folder.path(), &["--timeline", "0ms..100ms", "--run", "0"]);
+    check_code(&long, 0);
+    let said = stderr(&long);
+    let (_, rest) = said.split_once("timeline.svg has ").unwrap();
+    let n: usize = rest.split(' ').next().unwrap().parse().unwrap();
+    let svg = only(&folder.path().join("runs")).join("timeline.svg");
+    let rows = fs::read_to_string(svg.with_extension("csv")).unwrap().lines().count();
+    assert!(n > 1_000 && n + 1 == rows, "{n} bars, {rows} lines");
+    let (_, window) = rest.split_once("--timeline ").unwrap();
+    let window = window.split_whitespace().next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let short = predicted(folder.path(), &["--timeline", window, "--run", "0"]);
+    check_code(&short, 0);
+    assert!(!stderr(&short).contains("timeline.svg has"), "{window}: {}", stderr(&short));
+}
+
+#[test]
 fn a_dry_run_lists_the_figure_and_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let output = predicted(folder.path(), &["--timeline", "10ms..15ms", "--dry-run"]);

@@ -5,6 +5,7 @@
 use crate::args::Predict;
 use crate::exit::Failure;
 use crate::figure::{self, Picture};
+use crate::oldest_runs;
 use crate::output::Output;
 use crate::scenario_choice::Chosen;
 use bench::paragraph::wrapped;
@@ -17,6 +18,8 @@ use wire::time::Instant;
 
 /// Name of the figure in its folder.
 const NAME: &str = "timeline.svg";
+/// Events of a figure from which most bars are narrower than a pixel.
+const MOST_LEGIBLE: usize = 1_000;
 
 /// Timeline that is not written yet.
 pub(super) struct Made {
@@ -24,6 +27,9 @@ pub(super) struct Made {
     source: String,
     /// Window, run and contents in words.
     summary: String,
+    events: usize,
+    /// Window with bars that can be told apart; none if they can.
+    shorter: Option<Window>,
 }
 
 /// Path of the figure, if one is requested: in the folder of figures, or else in the run folder.
@@ -76,6 +82,8 @@ pub(super) fn make(
         ),
         summary: format!("timeline of repetition {repetition}{of}, {window}: {}", summary(&made)),
         picture: picture(&made, run),
+        events: made.events.len(),
+        shorter: made.shorter_window(MOST_LEGIBLE),
     }))
 }
 
@@ -109,5 +117,15 @@ pub(super) fn write(
         output.line(wrapped("", &made.summary))?;
     }
     output.remark(format_args!("timeline: {}", path.display()));
+    if let Some(Window { from, until, .. }) = made.shorter {
+        let size = path.metadata().map_or(0, |file| file.len());
+        let time = |at: Instant| Span(at.since(Instant::ZERO)).to_string().replace(' ', "");
+        let size = oldest_runs::size_of(size);
+        let fix = format!("a shorter window: --timeline {}..{}", time(from), time(until));
+        output.remark(format_args!(
+            "timeline.svg has {} bars in {size}, too narrow to tell apart\n  fix: {fix}",
+            made.events
+        ));
+    }
     Ok(())
 }
