@@ -68,7 +68,7 @@ impl Check {
 /// Prints every check on its line. Succeeds regardless of their results.
 pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
     let host = Host::look();
-    let mut checks = vec![capability(), helper(&listener::helper()), af_xdp()];
+    let mut checks = vec![capability(), helper(&listener::helper(), may_use_raw()), af_xdp()];
     checks.extend(interfaces());
     checks.extend([
         clock_source(),
@@ -109,13 +109,21 @@ fn capability() -> Check {
 }
 
 /// Checks `tidewire-tap`, which listens where this process may not: lets it
-/// listen on the loopback until it reports success or failure.
-fn helper(path: &Path) -> Check {
+/// listen on the loopback until it reports success or failure. A missing helper is a warning if this process
+/// may not listen either.
+fn helper(path: &Path, may_listen: bool) -> Check {
     let what = format!("tidewire-tap: {}", path.display());
     if !path.is_file() {
-        // With CAP_NET_RAW the helper is not needed.
-        let what = format!("{what} does not exist: live ports need CAP_NET_RAW");
-        return Check::new(Status::Ok, what);
+        if may_listen {
+            return Check::new(
+                Status::Ok,
+                format!("{what} is missing, and not needed with CAP_NET_RAW"),
+            );
+        }
+        let what = format!("{what} is missing: watch and capture have no live port through it");
+        let give = permission::give_to_helper(path);
+        return Check::new(Status::Warn, what)
+            .fix(format!("put tidewire-tap of this version there, then {give}"));
     }
     let wanted = Wanted {
         interface: LOOPBACK,
@@ -144,10 +152,18 @@ fn helper(path: &Path) -> Check {
 
 /// True if this process has all capabilities that AF_XDP takes.
 pub(super) fn may_use_xdp() -> bool {
+    has_all(&[CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF])
+}
+
+/// True if this process may listen on LAN interfaces itself.
+fn may_use_raw() -> bool {
+    has_all(&[CAP_NET_RAW])
+}
+
+fn has_all(wanted: &[u32]) -> bool {
     let status = fs::read_to_string("/proc/self/status").ok();
     let capabilities = status.as_deref().and_then(effective).unwrap_or(0);
-    let has = |capability| capabilities >> capability & 1 == 1;
-    [CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF].into_iter().all(has)
+    wanted.iter().all(|capability| capabilities >> capability & 1 == 1)
 }
 
 /// AF_XDP is optional, so its absence is no warning.
@@ -352,12 +368,16 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_is_missing_is_told_and_no_warning() {
+    fn a_missing_helper_is_a_warning_unless_it_is_not_needed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tidewire-tap");
-        let missing = helper(&path);
-        assert_eq!(missing.status, Status::Ok);
-        assert!(missing.what.contains("does not exist"), "{}", missing.what);
+        let needed = helper(&path, false);
+        assert_eq!(needed.status, Status::Warn);
+        assert!(needed.what.contains(" is missing: "), "{}", needed.what);
+        assert!(needed.fix.is_some_and(|fix| fix.contains("setcap cap_net_raw=ep ")));
+        let spare = helper(&path, true);
+        assert_eq!((spare.status, spare.fix), (Status::Ok, None));
+        assert!(spare.what.ends_with(" is missing, and not needed with CAP_NET_RAW"));
     }
 
     #[test]
