@@ -49,11 +49,13 @@ pub fn markdown(document: &Document) -> String {
         section(&mut text, "Results");
         document.tables.iter().for_each(|it| captioned(&mut text, it));
     }
-    section(&mut text, "Validity");
-    let checks = document.checks.iter().map(|it| {
-        vec![it.name.to_owned(), validity(it.grade).to_owned(), escaped(it.text.as_str())]
-    });
-    table(&mut text, &["check", "result", "reason"], checks);
+    if !document.checks.is_empty() {
+        section(&mut text, "Validity");
+        let checks = document.checks.iter().map(|it| {
+            vec![it.name.to_owned(), validity(it.grade).to_owned(), escaped(it.text.as_str())]
+        });
+        table(&mut text, &["check", "result", "reason"], checks);
+    }
     if let Some(comparison) = &document.comparison {
         section(&mut text, "Comparison");
         line(&mut text, &escaped(comparison.about.as_str()));

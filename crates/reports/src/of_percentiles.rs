@@ -79,6 +79,8 @@ pub(crate) fn illustration(Tail { figure, thinned }: Tail) -> Illustration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::html;
+    use crate::markdown::markdown;
     use std::collections::BTreeMap;
 
     #[test]
@@ -102,5 +104,9 @@ mod tests {
         let names: Vec<&str> = figure.series.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["before.hgrm", "after.hgrm"]);
         assert!(figure.caption.contains("before.hgrm n = 100"), "{}", figure.caption);
+        // Nothing is checked, and a table has rows.
+        for page in [html(&document), markdown(&document)] {
+            assert!(page.contains("before.hgrm") && !page.contains("Validity"), "{page}");
+        }
     }
 }

@@ -215,6 +215,9 @@ fn link(csv: &str) -> String {
 }
 
 fn checks(document: &Document) -> Markup {
+    if document.checks.is_empty() {
+        return Markup::default();
+    }
     let rows = html! {
         @for check in &document.checks {
             tr {
