@@ -7,6 +7,7 @@ use crate::args::merge::Merge;
 use crate::args::{Predict, shard};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
+use crate::quantity::counted;
 use crate::runs::{self, Findings, Kept, Making, Recording};
 use crate::scenario_choice::Chosen;
 use bench::folder::{self, Part, Provenance};
@@ -48,7 +49,9 @@ pub(crate) fn run(options: &Merge, output: &Output) -> anyhow::Result<Exit> {
         }
     };
     nothing_is_missing(&needed, &made, &parts)?;
-    output.remark(format_args!("{} runs found in {} folders", made.len(), parts.len()));
+    let [runs, folders] =
+        [(made.len(), "run"), (parts.len(), "folder")].map(|(n, noun)| counted(n as u64, noun));
+    output.remark(format_args!("{runs} found in {folders}"));
     let recording = Recording::begin(&chosen, &whole.run, making(&parts), output)?;
     match rounds.filter(|rounds| !rounds.is_over()) {
         Some(rounds) => another_round(rounds, recording, &chosen, first, output),
