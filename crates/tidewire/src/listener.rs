@@ -10,6 +10,7 @@ use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
 use live::tap::{Collection, Fill, Sighting, Stamps, Tap, TapParams};
 use records::StampClock;
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -76,6 +77,44 @@ pub(crate) struct Own {
     rest: Option<u64>,
     /// True while the interface is down. Frames arrive again when it is up.
     is_down: bool,
+    /// Octets that this host sends; none with a filter, and on the loopback, where arrivals show all of them.
+    sent: Option<SentOctets>,
+}
+
+/// Octets of frames that this host sends on an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SentOctets {
+    /// As the interface counted them: at first when the tap was opened, later since then.
+    pub(crate) by_interface: u64,
+    /// As the tap saw them.
+    pub(crate) at_tap: u64,
+}
+
+impl SentOctets {
+    /// Octets that an interface counts without a tap's seeing them, such as pads.
+    const SLACK: u64 = 4_096;
+
+    /// Counts from now on; none if the interface does not state its count.
+    fn begin(interface: &str) -> Option<Self> {
+        Some(Self { by_interface: counted(interface)?, at_tap: 0 })
+    }
+
+    /// Counts up to now.
+    fn end(self, interface: &str) -> Option<Self> {
+        let by_interface = counted(interface)?.saturating_sub(self.by_interface);
+        Some(Self { by_interface, ..self })
+    }
+
+    /// True if programs send past the taps: the tap saw less than half of the octets.
+    const fn are_missing(self) -> bool {
+        self.by_interface / 2 > self.at_tap.saturating_add(Self::SLACK)
+    }
+}
+
+/// Octets that an interface sent since it exists.
+fn counted(interface: &str) -> Option<u64> {
+    let file = Path::new("/sys/class/net").join(interface).join("statistics/tx_bytes");
+    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 pub(crate) struct Helper {
@@ -109,6 +148,9 @@ impl Listener {
         match open_tap(wanted) {
             Ok((tap, stamps)) => Ok(Self::Own(Box::new(Own {
                 interface: wanted.interface.to_owned(),
+                sent: (wanted.filter.is_all() && tap.interface().kind != Kind::Loopback)
+                    .then(|| SentOctets::begin(wanted.interface))
+                    .flatten(),
                 tap,
                 stamps,
                 day,
@@ -165,11 +207,22 @@ impl Listener {
     /// Stops after the frames that arrived before now.
     pub(crate) fn stop(&mut self) {
         match self {
-            Self::Own(own) => own.rest = Some(own.tap.waiting().unwrap_or(0)),
+            Self::Own(own) => {
+                own.rest = Some(own.tap.waiting().unwrap_or(0));
+                own.sent = own.sent.and_then(|sent| sent.end(&own.interface));
+            }
             Self::Helper(helper) => {
                 helper.is_stopped = true;
                 drop(helper.child.stdin.take());
             }
+        }
+    }
+
+    /// Octets that this host sent up to the stop, if most of them passed the tap unseen.
+    pub(crate) fn unseen(&self) -> Option<SentOctets> {
+        match self {
+            Self::Own(own) if own.rest.is_some() => own.sent.filter(|sent| sent.are_missing()),
+            _ => None,
         }
     }
 
@@ -237,7 +290,7 @@ impl Own {
             Some(rest) => *rest -= 1,
             None => {}
         }
-        let Self { interface, tap, day, times, is_down, .. } = self;
+        let Self { interface, tap, day, times, is_down, sent, .. } = self;
         let stamped = |frame: &Sighting<'_>| {
             frame.wall_nanos.filter(|_| *times == Times::Stamps).map(Instant::from_nanos)
         };
@@ -258,6 +311,9 @@ impl Own {
             Err(error) => return Err(permission::failure(&error)),
         };
         let frame = sighting;
+        if let Some(sent) = sent.as_mut().filter(|_| frame.outgoing) {
+            sent.at_tap += frame.original_octets as u64;
+        }
         Ok(Some(Record {
             at: stamped(&frame).unwrap_or_else(|| day.to_wall(frame.at)),
             link: Link::Ethernet,

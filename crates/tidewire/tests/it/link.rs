@@ -3,6 +3,7 @@
 use crate::wires::{Namespaces, must};
 use crate::{check_code, interrupt, records, stderr};
 use live::port::Port as _;
+use stack::station::Frame;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
@@ -100,4 +101,41 @@ fn check_removed(more: &[&str]) {
     check_code(&output, 1);
     assert!(said.contains("interface w0 was removed"), "{said}{}", stderr(&output));
     assert!(!said.contains("link set w0 up"), "{said}");
+}
+
+/// Errors that `watch` at one end prints while the near end sends 200 frames of 500 octets past its taps.
+fn said_at(namespaces: &Namespaces, which: usize, more: &[&str]) -> String {
+    let mut of = namespaces.command(which, &[&["watch", "-i", "w0"], more].concat());
+    let mut child = of.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("listening on w0") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    let mut port = namespaces.near_port();
+    let head = [&[2; 12][..], &[1, 0xe6, 0xfe, 0xfe, 3]].concat();
+    for _ in 0..200 {
+        let frame = [&head[..], &[0; 483]].concat();
+        port.send(&Frame::new(frame.into())).unwrap();
+    }
+    interrupt(child.id());
+    said.read_to_string(&mut text).unwrap();
+    child.wait().unwrap();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn watch_reports_that_this_host_sends_past_its_taps() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let near = said_at(&namespaces, 0, &[]);
+    // 200 frames of 500 octets.
+    assert!(
+        near.contains("warning: this host sent 100 kB on w0, of which taps here see 0 B"),
+        "{near}"
+    );
+    assert!(near.contains("fix: watch at the peer, or on a mirror port"), "{near}");
+    for (which, more) in [(1, &[][..]), (0, &["--filter", "host 02:00:00:00:00:99"])] {
+        let other = said_at(&namespaces, which, more);
+        assert!(!other.contains("this host sent"), "{which} {more:?}: {other}");
+    }
 }

@@ -5,7 +5,8 @@ use super::frames::FramePipeline;
 use crate::command::reporter::{CaptureEnd, Reporter};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
-use crate::listener::{LAG, Listener, Times, Wanted};
+use crate::listener::{LAG, Listener, SentOctets, Times, Wanted};
+use crate::oldest_runs;
 use crate::output::Output;
 use crate::quantity::agreed;
 use bench::scenario::Span;
@@ -125,6 +126,13 @@ fn note_end(
     if let Some(dropped @ 1..) = recorder.collected().dropped() {
         let dropped = agreed(&format!("{dropped} frames were dropped"));
         output.remark(format_args!("warning: {dropped}: the measures are not valid"));
+    } else if let Some(SentOctets { by_interface, at_tap }) = listener.unseen() {
+        let [sent, seen] = [by_interface, at_tap].map(oldest_runs::size_of);
+        output.warn(&format!(
+            "this host sent {sent} on {interface}, of which taps here see {seen}: measure, serve and AF_XDP \
+             send past them"
+        ));
+        output.remark("  fix: watch at the peer, or on a mirror port");
     }
 }
 
