@@ -24,7 +24,7 @@ pub fn of_percentiles(
 ) -> Document {
     let names: Vec<String> = files.iter().map(|file| quoted(&file.name)).collect();
     let reason = "A file of percentiles has no requirement.".into();
-    let times: u64 = files.iter().map(Percentiles::count).sum();
+    let times: u128 = files.iter().map(|file| u128::from(file.count())).sum();
     let mut document = Document {
         kind: Kind::Percentiles,
         title: Text::from(names.join(", ")),
@@ -108,5 +108,14 @@ mod tests {
         for page in [html(&document), markdown(&document)] {
             assert!(page.contains("before.hgrm") && !page.contains("Validity"), "{page}");
         }
+    }
+
+    #[test]
+    fn counts_of_all_files_together_may_exceed_64_bits() {
+        let classes = BTreeMap::from([(1_000, u64::MAX)]);
+        let file = Percentiles { name: "a".to_owned(), classes, longest: 1_000 };
+        let glossary = Glossary::read("");
+        let document = of_percentiles(&[file.clone(), file], Acceptance::default(), &glossary);
+        assert!(document.about.as_str().starts_with("36893488147419103230 times in 2 files."));
     }
 }
