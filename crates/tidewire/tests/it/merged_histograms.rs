@@ -60,12 +60,12 @@ fn histograms_of_parts_add_up_to_that_of_the_whole() {
         let name = delay["delay"].as_str().unwrap();
         assert_eq!(delay["histogram"], whole["histograms"][name], "{name}");
         assert_eq!(delay["count"], whole["measures"][format!("{name}s")], "{name}");
-        // Quantiles of both are upper edges of the same classes; those of records end at the maximum.
-        let greatest = whole["measures"][format!("{name}_max_ns")].as_u64().unwrap();
-        for quantile in ["p50_ns", "p99_ns"] {
-            let edge = delay[quantile].as_u64().unwrap().min(greatest);
-            assert_eq!(edge, whole["measures"][format!("{name}_{quantile}")], "{name}");
+        // Quantiles of both are upper edges of the same classes, and end at the maximum.
+        for statistic in ["min_ns", "p50_ns", "p99_ns", "max_ns"] {
+            let of_whole = &whole["measures"][format!("{name}_{statistic}")];
+            assert_eq!(&delay[statistic], of_whole, "{name}_{statistic}");
         }
+        assert_eq!(delay["exact"], true, "{name}");
     }
     assert_eq!((&delays[0]["delay"], &delays[0]["parts"]), (&"ack_delay".into(), &2.into()));
     assert_eq!(delays[0]["count"], 288);
@@ -80,6 +80,24 @@ fn histograms_of_parts_add_up_to_that_of_the_whole() {
     let table = stdout(&run_in(here, &["merge", "b.ndjson", "a.ndjson", "-o", "files"]));
     let row = table.lines().find(|line| line.contains("ack_delay")).unwrap();
     assert!(row.split_whitespace().take(3).eq(["ack_delay", "2", "288"]), "{table}");
+}
+
+#[test]
+fn extremes_that_records_do_not_state_are_edges_and_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (half, filter) in [("one", STATION), ("another", OTHERS)] {
+        watch(here, half, &["--hdr", "--only", "ack_delay_p99_ns", "--filter", filter]);
+    }
+    let merge = ["merge", "one", "another", "-o", "merged"];
+    let table = stdout(&run_in(here, &merge));
+    let (_, row) = table.split_once("ack_delay").unwrap();
+    let words: Vec<&str> = row.split_whitespace().take(15).collect();
+    let expected = ["2", "288", "at", "least", "67.1", "us"];
+    assert_eq!(words[..6], expected, "{table}");
+    assert_eq!(words[words.len() - 4..], ["at", "most", "60.3", "ms"], "{table}");
+    let merged = records(&run_in(here, &[&merge[..], &["--json"]].concat())).remove(0);
+    assert_eq!(merged["delays"][0]["exact"], false);
 }
 
 #[test]

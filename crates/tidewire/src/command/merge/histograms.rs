@@ -12,7 +12,8 @@ use crate::quantity::{self, span};
 use crate::record_folder::{MEASURES, RecordFolder};
 use crate::table::{Align, Table};
 use bench::sample::{End as LastEnd, Line};
-use records::{Head, Histograms, Reader, Record as Measure, Total, delay_names};
+use meter::registry::Measure;
+use records::{Counts, Head, Histograms, Reader, Record as OfStream, Total, delay_names};
 use reports::provenance::{Provenance, ReadCapture};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +33,12 @@ struct Part {
     schema: String,
     only: Option<Vec<String>>,
     selection: Selection,
+}
+
+/// Delays in the total of a run.
+struct Distributions {
+    histograms: Histograms,
+    measures: Counts,
 }
 
 /// Frames that a run has read.
@@ -61,6 +68,15 @@ struct Delay {
     name: String,
     parts: usize,
     sum: Sum,
+    /// Least and greatest delay of the runs so far; none if the records of one do not state them.
+    extremes: Option<Extremes>,
+}
+
+/// Least and greatest value, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Extremes {
+    min_ns: u64,
+    max_ns: u64,
 }
 
 /// NDJSON record of the merge.
@@ -74,13 +90,16 @@ pub(crate) struct Record<'a> {
     delays: Vec<Merged<'a>>,
 }
 
-/// Sum of the distributions of a delay, in nanoseconds. Values are edges of classes, at most 0.8 % wide.
+/// Sum of the distributions of a delay, in nanoseconds. Quantiles are upper edges of classes, at most 0.8 % wide.
 #[derive(Serialize, JsonSchema)]
 struct Merged<'a> {
     delay: &'a str,
     /// Number of runs that have this delay.
     parts: usize,
     count: u64,
+    /// True if `min_ns` and `max_ns` are exact; else they are edges of classes, because --only left out the measures
+    /// that state them.
+    exact: bool,
     min_ns: Option<u64>,
     p50_ns: Option<u64>,
     p99_ns: Option<u64>,
@@ -98,9 +117,9 @@ pub(super) fn run(files: &[PathBuf], options: &Merge, output: &Output) -> anyhow
         delay_names().map(|name| Delay { name, ..Delay::default() }).collect();
     let mut parts: Vec<Part> = Vec::new();
     for file in files {
-        let (part, histograms) = read(file)?;
+        let (part, total) = read(file)?;
         parts.iter().try_for_each(|earlier| agree(earlier, &part))?;
-        add(&mut delays, &histograms, file)?;
+        add(&mut delays, &total, file)?;
         parts.push(part);
         if interrupt::requested() {
             return Ok(Exit::Interrupted);
@@ -141,7 +160,7 @@ fn refuse_options_of_studies(options: &Merge) -> Result<(), Failure> {
 }
 
 /// Reads a file of records, and the provenance next to it.
-fn read(file: &Path) -> Result<(Part, Histograms), Failure> {
+fn read(file: &Path) -> Result<(Part, Distributions), Failure> {
     let wrong = |error: &dyn core::fmt::Display| {
         Failure::failed(format!("cannot read {}: {error}", file.display()))
     };
@@ -152,16 +171,16 @@ fn read(file: &Path) -> Result<(Part, Histograms), Failure> {
     let (mut total, mut end) = (None, None);
     while let Some(record) = reader.next_record().map_err(|error| wrong(&error))? {
         match record {
-            Measure::Total(it) if total.is_none() => total = Some(it),
-            Measure::Total(_) => return Err(wrong(&"it has two records of the type \"total\"")),
-            Measure::End(it) => end = Some(it),
+            OfStream::Total(it) if total.is_none() => total = Some(it),
+            OfStream::Total(_) => return Err(wrong(&"it has two records of the type \"total\"")),
+            OfStream::End(it) => end = Some(it),
             _ => {}
         }
     }
     let Some(total) = total else {
         return Err(wrong(&"it has no record of the type \"total\""));
     };
-    let Total { start_ns, length_ns, histograms, .. } = total;
+    let Total { start_ns, length_ns, histograms, measures, .. } = total;
     let Some(histograms) = histograms else {
         let message = format!("{} has no histograms", file.display());
         return Err(Failure::usage(message).with_fix("watch again with --hdr"));
@@ -173,7 +192,8 @@ fn read(file: &Path) -> Result<(Part, Histograms), Failure> {
     let path = file.to_owned();
     let about = About { path, source, sha256, start_ns, length_ns, complete, error };
     let selection = selection(file);
-    Ok((Part { about, schema, only, selection }, histograms))
+    let distributions = Distributions { histograms, measures };
+    Ok((Part { about, schema, only, selection }, distributions))
 }
 
 /// Captures that were read, as the run folder of a file states them; empty without a folder.
@@ -226,9 +246,9 @@ fn agree(first: &Part, part: &Part) -> Result<(), Failure> {
 }
 
 /// Adds the distributions of a run.
-fn add(delays: &mut [Delay], histograms: &Histograms, file: &Path) -> Result<(), Failure> {
+fn add(delays: &mut [Delay], total: &Distributions, file: &Path) -> Result<(), Failure> {
     let mut seen: Vec<&str> = Vec::new();
-    for (name, text) in &histograms.0 {
+    for (name, text) in &total.histograms.0 {
         let wrong = |error: &dyn core::fmt::Display| {
             let file = file.display();
             Failure::failed(format!("{file}: histograms.{name} of the total: {error}"))
@@ -242,22 +262,44 @@ fn add(delays: &mut [Delay], histograms: &Histograms, file: &Path) -> Result<(),
         seen.push(name);
         delay.sum.add(text).map_err(|error| wrong(&error))?;
         delay.parts += 1;
+        let found = extremes(&total.measures, name);
+        delay.extremes = match (delay.extremes, found, delay.parts) {
+            (_, found, 1) => found,
+            (Some(earlier), Some(found), _) => Some(Extremes {
+                min_ns: earlier.min_ns.min(found.min_ns),
+                max_ns: earlier.max_ns.max(found.max_ns),
+            }),
+            _ => None,
+        };
     }
     Ok(())
 }
 
+/// Least and greatest delay of this name, if both are among the measures.
+fn extremes(measures: &Counts, name: &str) -> Option<Extremes> {
+    let of = |statistic: &str| {
+        Measure::from_name(&format!("{name}_{statistic}_ns")).and_then(|it| measures.get(it))
+    };
+    Some(Extremes { min_ns: of("min")?, max_ns: of("max")? })
+}
+
 fn record<'a>(folder: Option<&'a Path>, parts: &'a [Part], delays: &'a [Delay]) -> Record<'a> {
     let merged = |delay: &'a Delay| {
-        let Delay { name, parts, sum } = delay;
+        let Delay { name, parts, sum, extremes } = delay;
+        // The measures of a file may contradict its histogram, whose classes have them.
+        let extremes = extremes.filter(|it| Some(it.max_ns) <= sum.max() && it.min_ns <= it.max_ns);
+        let max_ns = extremes.map(|it| it.max_ns).or_else(|| sum.max());
+        let quantile = |share| sum.quantile(share).min(max_ns);
         Merged {
             delay: name,
             parts: *parts,
             count: sum.count(),
-            min_ns: sum.min(),
-            p50_ns: sum.quantile(0.5),
-            p99_ns: sum.quantile(0.99),
-            p999_ns: sum.quantile(0.999),
-            max_ns: sum.max(),
+            exact: extremes.is_some(),
+            min_ns: extremes.map(|it| it.min_ns).or_else(|| sum.min()),
+            p50_ns: quantile(0.5),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            max_ns,
             histogram: sum.encode(),
         }
     };
@@ -281,17 +323,20 @@ fn print(record: &Record<'_>, output: &Output) -> io::Result<()> {
     let names = ["runs", "n", "min", "p50", "p99", "p99.9", "max"].map(|name| (name, Align::Right));
     let mut table = Table::of([("delay", Align::Left)].into_iter().chain(names));
     for delay in &record.delays {
-        let Merged { delay, parts, count, min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = delay;
+        let Merged { exact, min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = delay;
+        let Merged { delay, parts, count, .. } = delay;
         let far = [(0.5, p50_ns), (0.99, p99_ns), (0.999, p999_ns)];
         let [p50_ns, p99_ns, p999_ns] =
             &far.map(|(share, nanos)| quantity::enough(share, *count, *nanos));
-        let values = [min_ns, p50_ns, p99_ns, p999_ns, max_ns]
+        let [min, p50, p99, p999, max] = [min_ns, p50_ns, p99_ns, p999_ns, max_ns]
             .map(|nanos| nanos.map_or_else(|| "n/a".to_owned(), span));
+        let edge =
+            |words: &str, value: String| if *exact { value } else { words.to_owned() + &value };
+        let values = [edge("at least ", min), p50, p99, p999, edge("at most ", max)];
         let counts = [(*delay).to_owned(), parts.to_string(), count.to_string()];
         table.add(counts.into_iter().chain(values).collect());
     }
     output.line(format_args!(
-        "\n{table}\n\nEach value is an edge of its class, which is at most 0.8 % wide: min is the\n\
-         lower edge, the others are the upper one."
+        "\n{table}\n\nA quantile is the upper edge of its class, which is at most 0.8 % wide."
     ))
 }
