@@ -64,6 +64,19 @@ fn shards(here: &Path, of: u32, into: &str) {
 }
 
 #[test]
+fn merge_counts_one_folder_in_the_singular() {
+    let folder = folder();
+    let here = folder.path();
+    for (of, expected) in [(1, " runs found in 1 folder\n"), (2, " runs found in 2 folders\n")] {
+        let into = format!("of-{of}");
+        shards(here, of, &into);
+        let output = run_in(here, &["merge", &into, "--no-save"]);
+        check_code(&output, 0);
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn shards_together_are_the_octets_of_one_machine() {
     let folder = folder();
     let here = folder.path();
