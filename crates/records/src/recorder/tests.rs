@@ -1,7 +1,9 @@
 use super::*;
-use crate::item;
+use crate::{Record, Subset, item};
 use core::iter;
 use meter::measure::Volume;
+use meter::observation::DelayKind;
+use meter::registry::Measure;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -545,4 +547,37 @@ fn the_worst_few_are_the_first_of_all() {
             assert_eq!(streams.first(), all_streams.first(), "{name}");
         }
     }
+}
+
+#[test]
+fn an_interval_in_brief_has_the_values_of_its_whole_record() {
+    let wanted = [Measure::Lpdus, Measure::TpduDataOctets, Measure::DtRetransmissions];
+    let delay = DelayKind::Acknowledgement.count();
+    let mut compared = 0;
+    for item in cell(Duration::from_secs(1), plain(Duration::from_millis(500)), 0) {
+        let Item::Interval(interval) = &item else { continue };
+        for (only, kept) in [("dt_*,U_C", 1), ("*", 3)] {
+            let only: Subset = only.parse().unwrap();
+            let Record::Interval(whole) = Record::of(&item, &only) else { unreachable!() };
+            let brief = crate::Interval::brief(interval, &only, &[&wanted[..], &[delay]].concat());
+            assert_eq!(brief.measures.0.len(), kept, "a delay is no count");
+            for (measure, value) in &brief.measures.0 {
+                assert_eq!(whole.measures.get(*measure), Some(*value), "{measure}");
+            }
+            let (measures, oddities) = (brief.measures.clone(), brief.oddities.clone());
+            let (dropped_by_kernel, collection) = (None, None);
+            let stamps = brief.stamps;
+            let rest = crate::Interval {
+                measures,
+                oddities,
+                dropped_by_kernel,
+                collection,
+                stamps,
+                ..whole
+            };
+            assert_eq!(brief, rest);
+            compared += 1;
+        }
+    }
+    assert!(compared > 10, "{compared}");
 }
