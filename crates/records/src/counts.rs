@@ -36,6 +36,12 @@ impl Counts {
         self.get(measure).unwrap_or(0)
     }
 
+    /// Gives up the room in which more values could be listed: for values that are kept, of thousands of hosts and
+    /// connections.
+    pub fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -76,8 +76,7 @@ impl Known {
 
     /// Applies the final record of the connection, from its first TPDU to its last.
     pub fn conclude(&mut self, identity: Identity, mut directions: [Counts; 2]) {
-        // Values are listed with room to spare, and there are thousands of connections.
-        directions.iter_mut().for_each(|counts| counts.0.shrink_to_fit());
+        directions.iter_mut().for_each(Counts::shrink);
         self.identity = Some(identity);
         self.closed_since = directions.each_ref().map(since);
         self.whole = Some(directions);

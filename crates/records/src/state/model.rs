@@ -234,7 +234,8 @@ impl Model {
             Record::Host(host) => {
                 // The record of the whole replaces the sum of its parts.
                 if self.hosts.len() < HOSTS || self.hosts.contains_key(&host.host) {
-                    let whole = [host.sent, host.received];
+                    let mut whole = [host.sent, host.received];
+                    whole.iter_mut().for_each(Counts::shrink);
                     let known = KnownHost { complete: Some(whole.clone()), so_far: whole };
                     self.hosts.insert(host.host, known);
                 }
