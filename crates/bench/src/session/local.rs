@@ -174,7 +174,8 @@ pub(super) fn from_origin(mut flows: Vec<FlowSample>, origin: Instant) -> Vec<Fl
     flows
 }
 
-/// Waits until all stations are done, `latest` has come or `stop` is set, and reports the counts so far.
+/// Waits until all stations are done, `latest` has come or `stop` is set, and reports the counts so far. Time in which
+/// the whole process stood still is not waited for messages: `latest` is later by it.
 fn wait(
     latest: Instant,
     stations: usize,
@@ -182,14 +183,20 @@ fn wait(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&SoFar),
 ) {
-    let (mut end, mut told_at) = (latest, clock::now());
+    let (mut end, mut told_at, mut is_over) = (latest, clock::now(), false);
     while clock::now() < end && !stop.load(Ordering::Relaxed) {
-        clock::sleep_until(clock::now() + LOOK);
+        let due = clock::now() + LOOK;
+        clock::sleep_until(due);
+        let late = clock::now().since(due);
+        if late > LOOK {
+            end += late;
+        }
         if clock::now() >= told_at + TELL {
             told_at = clock::now();
             shared.so_far.lock().map(|so_far| progress(&so_far)).ok();
         }
-        if shared.over.load(Ordering::Relaxed) == stations && end == latest {
+        if shared.over.load(Ordering::Relaxed) == stations && !is_over {
+            is_over = true;
             end = clock::now() + GRACE;
         }
     }
