@@ -141,16 +141,15 @@ impl CachedSide {
         all
     }
 
-    /// TPDUs of its pending batches that do not count in the second under way or before it yet;
-    /// `told` are those that do.
-    fn untold(&self, told: Amount) -> Amount {
+    /// TPDUs of its pending batches, without those that count in their second already.
+    fn uncounted(&self, counted: Amount) -> Amount {
         let Amount { tpdus, octets } = self.amount();
-        Amount { tpdus: tpdus - told.tpdus, octets: octets - told.octets }
+        Amount { tpdus: tpdus - counted.tpdus, octets: octets - counted.octets }
     }
 
     /// Counts its batches, of which some TPDUs count in their second already.
-    fn count(&self, second: u64, told: Amount, tally: &mut Totals<'_>) {
-        tally.pass(second, self, self.untold(told));
+    fn count(&self, second: u64, counted: Amount, tally: &mut Totals<'_>) {
+        tally.pass(second, self, self.uncounted(counted));
         for batch in self.batch.iter().filter(|batch| batch.tpdus > 0) {
             tally.batch(self, batch);
         }
@@ -171,7 +170,7 @@ pub(crate) struct RecentSides {
     /// Those of them with TPDUs in this second.
     this_second: Vec<Slot>,
     /// Pending TPDUs of each slot that count in their second already.
-    told: Vec<Amount>,
+    counted: Vec<Amount>,
     /// Second of all others.
     second: u64,
 }
@@ -184,8 +183,8 @@ impl RecentSides {
             *class = sizes.class(octets as u64) as u8;
         }
         let [pending, this_second] = [Vec::new(), Vec::new()];
-        let (cache, told) = (TwoWayCache::default(), Vec::new());
-        Self { cache, classes, pending, this_second, told, second: 0 }
+        let (cache, counted) = (TwoWayCache::default(), Vec::new());
+        Self { cache, classes, pending, this_second, counted, second: 0 }
     }
 
     /// Class of a size.
@@ -226,17 +225,17 @@ impl RecentSides {
     /// Caches a direction of a stream, without a connection yet, and returns its slot. The pending
     /// batches of the side that it evicts are counted first.
     pub(super) fn insert_way(&mut self, name: Name, way: Way, mut tally: Totals<'_>) -> Slot {
-        let Self { cache, told, second, .. } = self;
+        let Self { cache, counted, second, .. } = self;
         let mut replaced = |slot: Slot, before: &CachedSide| {
-            before.count(*second, core::mem::take(&mut told[slot]), &mut tally);
+            before.count(*second, core::mem::take(&mut counted[slot]), &mut tally);
             before.standing
         };
         let slot = cache.insert(name, |before| {
             let standing = before.map_or(Standing::Idle, |(slot, it)| replaced(slot, it));
             CachedSide::of(way, standing)
         });
-        if slot >= self.told.len() {
-            self.told.resize_with(slot + 1, Amount::default);
+        if slot >= self.counted.len() {
+            self.counted.resize_with(slot + 1, Amount::default);
         }
         slot
     }
@@ -252,7 +251,7 @@ impl RecentSides {
     ) {
         let SideKey { connection, side, format } = key;
         let known = self.cache.at(slot);
-        known.count(self.second, core::mem::take(&mut self.told[slot]), &mut tally);
+        known.count(self.second, core::mem::take(&mut self.counted[slot]), &mut tally);
         let (batch, side) = (Default::default(), side as u8);
         *known = CachedSide { connection, side, format, hosts, batch, ..*known };
     }
@@ -299,10 +298,10 @@ impl RecentSides {
         }
         let batch = known.batch[place];
         if batch.tpdus > 0 {
-            tally.pass(self.second, known, known.untold(self.told[slot]));
+            tally.pass(self.second, known, known.uncounted(self.counted[slot]));
             tally.batch(known, &batch);
             known.batch[place] = Batch::NONE;
-            self.told[slot] = known.amount();
+            self.counted[slot] = known.amount();
         }
         known.batch[place] = one;
     }
@@ -318,8 +317,8 @@ impl RecentSides {
         let mut tally = Totals { hosts, all, sides };
         for slot in self.this_second.drain(..) {
             let known = self.cache.at(slot);
-            tally.pass(self.second, known, known.untold(self.told[slot]));
-            self.told[slot] = known.amount();
+            tally.pass(self.second, known, known.uncounted(self.counted[slot]));
+            self.counted[slot] = known.amount();
             known.standing = Standing::Pending;
         }
     }
@@ -334,7 +333,7 @@ impl RecentSides {
         let mut tally = Totals { hosts, all, sides };
         for slot in self.pending.drain(..) {
             let known = self.cache.at(slot);
-            known.count(self.second, core::mem::take(&mut self.told[slot]), &mut tally);
+            known.count(self.second, core::mem::take(&mut self.counted[slot]), &mut tally);
             (known.standing, known.batch) = (Standing::Idle, Default::default());
         }
         self.this_second.clear();
@@ -349,7 +348,7 @@ impl RecentSides {
     ) {
         let mut tally = Totals { hosts, all, sides };
         for slot in &self.pending {
-            self.cache.get(*slot).count(self.second, self.told[*slot], &mut tally);
+            self.cache.get(*slot).count(self.second, self.counted[*slot], &mut tally);
         }
     }
 }
