@@ -1,6 +1,7 @@
 //! Records in brief, for output that shows few of their values.
 
 use crate::named::Named;
+use crate::record::metrics;
 use crate::{Counts, Interval, Subset, item};
 use meter::registry::{self, Measure};
 use wire::time::nanos;
@@ -13,8 +14,6 @@ impl Interval {
         let mut measures = Counts(registry::some_of_network(&report.measures, wanted));
         measures.0.retain(|(measure, _)| !report.measures.is_unseen(*measure));
         only.apply(&mut measures);
-        let metrics = report.metrics.iter();
-        let metrics = metrics.map(|metric| (metric.definition.symbol.into(), metric.value));
         Self {
             index: report.index,
             intervals: report.intervals,
@@ -26,7 +25,7 @@ impl Interval {
             collection: None,
             stamps: None,
             measures,
-            metrics: Named(metrics.collect()),
+            metrics: metrics(&report.metrics),
             oddities: Named::default(),
             histograms: None,
         }

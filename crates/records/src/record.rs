@@ -472,21 +472,14 @@ fn sample_record(sample: &item::Sample) -> Sample {
 }
 
 fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
-    let item::Interval { report, is_over, frames, collected, stamps } = interval;
+    let item::Interval { report, collected, stamps, .. } = interval;
     Interval {
-        index: report.index,
-        intervals: report.intervals,
-        start_ns: report.start.as_nanos(),
-        length_ns: nanos(report.length),
-        complete: *is_over,
-        frames: *frames,
         dropped_by_kernel: collected.dropped(),
         collection: Collection::of(collected),
         stamps: *stamps,
         measures: measures(report, only),
-        metrics: metrics(&report.metrics),
         oddities: oddities(&report.oddities),
-        histograms: None,
+        ..Interval::brief(interval, only, &[])
     }
 }
 
@@ -532,7 +525,7 @@ fn of_host_way(mut values: Values, only: &Subset) -> Counts {
     subset(values, only)
 }
 
-fn metrics(metrics: &[Metric]) -> Named<Option<f64>> {
+pub(crate) fn metrics(metrics: &[Metric]) -> Named<Option<f64>> {
     Named(metrics.iter().map(|metric| (metric.definition.symbol.into(), metric.value)).collect())
 }
 
