@@ -200,39 +200,10 @@ pub fn read(text: &str) -> Result<Test, String> {
 mod tests {
     use super::*;
 
-    /// Two intervals of TCP behind an omitted one, as iperf 3.12 writes them, without fields that are not read.
-    const TCP: &str = r#"{
-	"start": {
-		"version": "iperf 3.12",
-		"test_start": { "protocol": "TCP", "num_streams": 1, "omit": 1 }
-	},
-	"intervals": [
-		{ "streams": [], "sum": { "bits_per_second": 9e9, "omitted": true, "sender": true } },
-		{ "streams": [], "sum": { "bits_per_second": 4e6, "omitted": false, "sender": true } },
-		{ "streams": [], "sum": { "bits_per_second": 6e6, "omitted": false, "sender": true } }
-	],
-	"end": {
-		"streams": [{ "sender": { "mean_rtt": 270 }, "receiver": {} }],
-		"sum_sent": { "bits_per_second": 5e6 },
-		"sum_received": { "bits_per_second": 4.9e6 }
-	}
-}"#;
-
+    /// Two intervals of TCP behind an omitted one, without fields that are not read.
+    const TCP: &str = include_str!("../../../../fuzz/corpus/iperf3/tcp");
     /// One interval of UDP, likewise.
-    const UDP: &str = r#"{
-	"start": {
-		"version": "iperf 3.12",
-		"test_start": { "protocol": "UDP", "num_streams": 2 }
-	},
-	"intervals": [
-		{ "sum": { "bits_per_second": 2e6, "packets": 8, "omitted": false, "sender": true } }
-	],
-	"end": {
-		"streams": [{ "udp": { "jitter_ms": 0.5 } }],
-		"sum": { "bits_per_second": 2e6, "jitter_ms": 0.25, "lost_packets": 1, "packets": 8 },
-		"sum_received": { "bits_per_second": 1.75e6 }
-	}
-}"#;
+    const UDP: &str = include_str!("../../../../fuzz/corpus/iperf3/udp");
 
     #[test]
     fn a_test_of_tcp_has_throughput_and_round_trip() {
@@ -312,7 +283,7 @@ mod tests {
         assert!(read(none).unwrap_err().contains("the field intervals is empty"));
         assert!(read("{\"start\":{}}").unwrap_err().contains("start.test_start is missing"));
         // Cut anywhere, a document is an error and never a panic.
-        for end in 0..UDP.len() {
+        for end in 0..UDP.trim_end().len() {
             assert!(read(&UDP[..end]).is_err(), "{end}");
         }
         let deep = format!("{{\"start\":{}", "[".repeat(100_000));

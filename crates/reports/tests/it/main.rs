@@ -14,7 +14,8 @@ const TCP: &str = r#"{
 	},
 	"intervals": [
 		{ "streams": [], "sum": { "bits_per_second": 9e9, "omitted": true, "sender": true } },
-		{ "streams": [], "sum": { "bits_per_second": 4e6, "omitted": false, "sender": true } }
+		{ "streams": [], "sum": { "bits_per_second": 4e6, "omitted": false, "sender": true } },
+		{ "streams": [], "sum": { "bits_per_second": 6e6, "omitted": false, "sender": true } }
 	],
 	"end": {
 		"streams": [{ "sender": { "mean_rtt": 270 }, "receiver": {} }],
