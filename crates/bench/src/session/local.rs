@@ -174,8 +174,8 @@ pub(super) fn from_origin(mut flows: Vec<FlowSample>, origin: Instant) -> Vec<Fl
     flows
 }
 
-/// Waits until all stations are done, `latest` has come or `stop` is set, and reports the counts so far. Time in which
-/// the whole process stood still is not waited for messages: `latest` is later by it.
+/// Waits until all stations are done, `latest` has come or `stop` is set, and reports the counts so far. If the whole
+/// process stands still meanwhile, `latest` is put off by that time.
 fn wait(
     latest: Instant,
     stations: usize,

@@ -1,7 +1,8 @@
 //! Signals: which are obeyed, which stay ignored, and what a limit of file sizes comes to.
 
 use crate::export::CELL;
-use crate::{check_code, command, interrupt, program, run, stderr};
+use crate::{check_code, command, interrupt, program, records, run, stderr};
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt as _;
@@ -31,6 +32,31 @@ fn a_hangup_that_was_ignored_from_the_start_stays_ignored() {
     check_code(&run(&[&measure[..], &["--messages", "5"]].concat()), 0);
     interrupt(child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130), "an interrupt still ends it");
+}
+
+#[test]
+fn a_process_that_stood_still_loses_no_message_for_it() {
+    let measure = ["measure", "status-short", "-n", "1", "--no-save", "--json"];
+    let child = command(&measure).stdout(Stdio::piped()).spawn().unwrap();
+    let process = child.id().to_string();
+    let does = |name: &str, arguments: &[&str]| {
+        assert!(Command::new(name).args(arguments).status().unwrap().success());
+    };
+    // Each station has a thread, and so have the signals and the rest.
+    let threads = format!("/proc/{process}/task");
+    let runs = |_: &i32| fs::read_dir(&threads).unwrap().count() >= 4;
+    let begun = (0..1_000).inspect(|_| does("sleep", &["0.01"])).find(runs);
+    assert!(begun.is_some(), "the run has not begun");
+    does("sleep", &["0.3"]);
+    does("kill", &["-STOP", &process]);
+    does("sleep", &["4"]);
+    does("kill", &["-CONT", &process]);
+    let output = child.wait_with_output().unwrap();
+    let records = records(&output);
+    let sample = records.iter().find(|it| it["type"] == "sample").unwrap();
+    for flow in sample["flows"].as_array().unwrap() {
+        assert!(flow["sent"].as_u64() > Some(0) && flow["lost"] == 0, "{flow}");
+    }
 }
 
 #[test]
