@@ -398,7 +398,8 @@ impl Initiator<'_, '_> {
         }
     }
 
-    /// Fetches the peer's arrivals, message by message; returns whether they are complete, and agree with the messages sent and the counts.
+    /// Fetches the peer's arrivals, message by message. Returns true if they are complete, and agree with the
+    /// messages sent and the counts.
     fn fetch(&mut self, to: &mut Destinations<'_>, counts: Counts, limits: Limits) -> bool {
         let (name, go_on) = (self.name(), AtomicBool::new(false));
         let most = most_kept(counts);
