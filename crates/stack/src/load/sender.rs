@@ -139,15 +139,23 @@ impl Sender {
         self.intervals = Some(Box::new(Intervals::new(jitter, self.flow.seed)));
     }
 
+    /// Time at which the messages begin if the flow opens now. Without a connection or a title to resolve it is the
+    /// start of the flow, even if the station is late: messages that were due meanwhile are late, not absent.
+    #[must_use]
+    pub fn begins(&self, now: Instant) -> Instant {
+        if self.stage == Stage::Waiting { now.min(self.flow.start) } else { now }
+    }
+
     /// Starts the messages; returns the time that opening took.
     pub fn open(&mut self, now: Instant) -> Duration {
         let took = self.opening_for(now);
+        let first = self.begins(now);
         self.stage = Stage::Running;
         self.next_due = match self.flow.pattern {
             Pattern::Poisson { mean_interval } => {
-                Some(now + self.chance.exponential(mean_interval))
+                Some(first + self.chance.exponential(mean_interval))
             }
-            _ => Some(now),
+            _ => Some(first),
         };
         self.check_end();
         took
@@ -390,6 +398,7 @@ mod tests {
     fn cyclic_messages_are_due_on_the_grid_despite_late_handover() {
         let mut records = VecDeque::new();
         let mut sender = sender(Pattern::Cyclic { period: Duration::from_millis(20) }, 4);
+        sender.opening(ms(0));
         sender.open(ms(5));
         sender.expire(ms(50), &mut records);
         while sender.take_lsdu(ms(51), &mut records).is_some() {}

@@ -342,6 +342,23 @@ fn a_flow_is_examined_as_often_among_ten_thousand_as_alone() {
     println!("seen: a flow of 2 messages is examined {alone} times, alone or among 10,000");
 }
 
+/// Messages of a flow that was due from 10 ms on, each 2 ms, in a station that wakes up at 25 ms for the first time.
+#[test]
+fn messages_due_before_a_late_wake_up_are_late_and_not_absent() {
+    let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let pattern = Pattern::Cyclic { period: Duration::from_millis(2) };
+    let flow = flow(Service::Datagram, pattern, 100, 1_000);
+    let mut station = host(1, Params::lan(), vec![Flow { start: ms(10), ..flow }]);
+    station.expire(ms(25));
+    station.wind_up(ms(25));
+    let sent = core::iter::from_fn(|| station.record()).filter_map(|record| match record.event {
+        Event::Sent { planned, .. } => Some((planned, record.at)),
+        _ => None,
+    });
+    let expected = [10, 12, 14, 16, 18, 20, 22, 24].map(|due| (ms(due), ms(25)));
+    assert_eq!(sent.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn a_flow_wound_up_before_its_connection_opens_never_sends() {
     let bulk = flow(Service::Class4, Pattern::Bulk, 100, 5);

@@ -79,11 +79,12 @@ impl Host {
             return self.refuse(now, place, "no stream on this network");
         };
         let sender = &mut self.users.flows[place].sender;
+        let begins = sender.begins(now);
         if let Content::Goose(goose) = &publication.content {
-            sender.retransmit(now, goose.plan.clone());
+            sender.retransmit(begins, goose.plan.clone());
         }
         sender.open(now);
-        let publisher = Publisher::new(publication, seed, now);
+        let publisher = Publisher::new(publication, seed, begins);
         if let Some(published) = self.published.as_deref_mut() {
             published.publishers.insert(id, publisher);
         }
