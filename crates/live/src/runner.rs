@@ -2,7 +2,8 @@
 //!
 //! Each wake-up first takes the frames that have arrived, then lets deadlines expire, then calls
 //! the user. In this order a process that was stopped for a while does not declare a peer lost
-//! whose frames are already there.
+//! whose frames are already there. The station learns of the standstill: if a whole host stood
+//! still, the frames of a peer on it are not there yet.
 //!
 //! If the port fails on a frame, the frame is discarded and reported to the station before the run
 //! ends with the port's error; a later run of the station continues where this one ended. A frame
@@ -20,7 +21,15 @@ const BATCH: usize = 64;
 /// Maximum number of frames handed to the port at a time, if the station has several.
 const TOGETHER: usize = 16;
 /// Maximum time between two checks of the stop flag.
-const STOP_LATENCY: Duration = Duration::from_millis(20);
+pub(crate) const STOP_LATENCY: Duration = Duration::from_millis(20);
+/// A wake-up that is later than this is reported to the station: no work between two wake-ups takes as long.
+const STANDSTILL: Duration = Duration::from_millis(80);
+
+/// Time between two wake-ups in which the process stood still, if it is this long; none if it is shorter.
+pub(crate) fn stood_still(before: Instant, now: Instant) -> Option<Duration> {
+    let beyond = now.since(before).saturating_sub(STOP_LATENCY);
+    (beyond >= STANDSTILL).then_some(beyond)
+}
 
 /// User's decision after a wake-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,8 +126,13 @@ impl Runner {
         mut on_wake: impl FnMut(&mut S, Instant) -> Control,
     ) -> Result<Stopped, PortError> {
         clock::be_punctual();
+        let mut before = clock::now();
         loop {
             let now = clock::now();
+            if let Some(time) = stood_still(before, now) {
+                station.stood_still(time);
+            }
+            before = now;
             self.expire(station, now);
             self.transmit(station, port)?;
             let control = on_wake(station, now);

@@ -13,6 +13,7 @@
 //! error is an output. They read no clock, use no random numbers except from their own seeded
 //! generator, and are `Clone`, so that a run can be forked.
 
+use core::time::Duration;
 use wire::time::Instant;
 
 /// Protocol machine: behaviour of one layer of one station.
@@ -88,6 +89,13 @@ impl Timer {
     /// Starts or restarts the timer.
     pub const fn start(&mut self, due: Instant) {
         self.due = due;
+    }
+
+    /// Puts the expiry off by this time. A stopped timer stays stopped.
+    pub fn put_off(&mut self, by: Duration) {
+        if self.is_running() {
+            self.due += by;
+        }
     }
 
     /// Stops the timer.

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::machine::Deadline;
+use core::time::Duration;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -40,6 +41,9 @@ pub trait NetworkStation {
     fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network);
     /// Processes expired timers; called at or after [`NetworkStation::deadline`].
     fn expire(&mut self, now: Instant);
+    /// Reports that the station did not run for this time, like
+    /// [`Station::stood_still`](crate::station::Station::stood_still).
+    fn stood_still(&mut self, _for_time: Duration) {}
     /// Time and timer of the next call of [`NetworkStation::expire`].
     fn deadline(&self) -> Option<Deadline>;
     /// Next action on a line.

@@ -1,6 +1,7 @@
 //! Interface between a medium, simulated or live, and a station.
 
 use crate::machine::Deadline;
+use core::time::Duration;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -52,6 +53,9 @@ pub trait Station {
     }
     /// Reports that work from [`Station::work`] is done.
     fn worked(&mut self, _now: Instant, _work: Work) {}
+    /// Reports that the station did not run for this time, because its process stood still: called before
+    /// [`Station::expire`]. Silence of a peer in this time proves nothing, for the peer may have stood still with it.
+    fn stood_still(&mut self, _for_time: Duration) {}
     /// Returns true if its interface has a buffer for the next frame; otherwise a ring refuses the
     /// frame on its behalf. Checked after each call.
     fn has_receive_buffer(&self) -> bool {

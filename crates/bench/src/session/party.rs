@@ -4,6 +4,7 @@
 
 use super::policy;
 use super::report::Arrivals;
+use core::time::Duration;
 use live::port::is_rendezvous;
 use stack::control::{self, ControlSession, Indication, Name, Request};
 use stack::host::{Host, Unitdata};
@@ -240,6 +241,10 @@ impl Station for Party {
         Station::poll(&mut self.host)
     }
 
+    fn stood_still(&mut self, for_time: Duration) {
+        self.control.stood_still(for_time);
+    }
+
     fn queue_of(&self, frame: &Frame) -> u8 {
         self.host.queue_of(frame)
     }
@@ -263,6 +268,10 @@ impl NetworkStation for Party {
 
     fn expire(&mut self, now: Instant) {
         Station::expire(self, now);
+    }
+
+    fn stood_still(&mut self, for_time: Duration) {
+        Station::stood_still(self, for_time);
     }
 
     fn deadline(&self) -> Option<Deadline> {

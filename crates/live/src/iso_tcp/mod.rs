@@ -16,7 +16,7 @@ mod stream;
 
 use crate::clock;
 use crate::port::{Bucket, PortError};
-use crate::runner::{Control, Stopped};
+use crate::runner::{Control, STOP_LATENCY, Stopped, stood_still};
 use crate::socket::{self, Interest};
 use bytes::Bytes;
 use core::net::SocketAddr;
@@ -32,7 +32,6 @@ use wire::control::Limits;
 use wire::time::Instant;
 
 /// Maximum time between two checks of the stop flag.
-const STOP_LATENCY: Duration = Duration::from_millis(20);
 /// Time for which the peer's FIN is awaited after ours, and waiting TPDUs are written to a peer
 /// that sent its own.
 const LINGER: Duration = Duration::from_secs(2);
@@ -182,8 +181,13 @@ impl IsoTcp {
         mut on_wake: impl FnMut(&mut U, Instant) -> Control,
     ) -> Result<Stopped, PortError> {
         clock::be_punctual();
+        let mut before = clock::now();
         loop {
             let now = clock::now();
+            if let Some(time) = stood_still(before, now) {
+                user.stood_still(time);
+            }
+            before = now;
             if user.deadline().is_some_and(|deadline| deadline.at <= now) {
                 user.expire(now);
             }

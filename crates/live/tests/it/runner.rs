@@ -20,6 +20,7 @@ struct Echo {
     due: Option<Instant>,
     expired: Vec<(Instant, Instant)>,
     times: Vec<Instant>,
+    stood_still: Vec<Duration>,
     outgoing: VecDeque<Frame>,
     outcomes: Vec<Transmission>,
 }
@@ -40,6 +41,10 @@ impl Station for Echo {
             self.expired.push((due, now));
             self.outgoing.push_back(frame(B, A, 4, 1_000));
         }
+    }
+
+    fn stood_still(&mut self, for_time: Duration) {
+        self.stood_still.push(for_time);
     }
 
     fn deadline(&self) -> Option<Deadline> {
@@ -80,6 +85,22 @@ fn frames_and_deadlines_are_served_and_time_never_goes_back() {
     assert_eq!((counts.received, counts.sent, counts.deadlines), (10, 11, 1));
     assert_eq!(station.outcomes, [Transmission::Sent; 11]);
     assert_eq!(counts.latest, station.expired[0].1 - due);
+}
+
+#[test]
+fn a_station_learns_for_how_long_its_process_stood_still() {
+    let hub = Hub::new(100);
+    let (mut port, mut station, mut wakes) = (hub.port(A), Echo::default(), 0);
+    let ended = Runner::new().run(&mut station, &mut port, Instant::MAX, &RUNNING, |_, now| {
+        wakes += 1;
+        if wakes == 2 {
+            clock::sleep_until(now + Duration::from_millis(300));
+        }
+        if wakes == 3 { Control::Stop } else { Control::Continue }
+    });
+    assert_eq!(ended.unwrap(), Stopped::Satisfied);
+    let longest = station.stood_still.iter().max();
+    assert!(longest >= Some(&Duration::from_millis(280)), "{longest:?}");
 }
 
 #[test]

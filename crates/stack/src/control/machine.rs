@@ -5,6 +5,7 @@ use super::service::{Indication, Name, Note, Params, Request, Unitdata};
 use super::table::{Action, Event, State, transition};
 use crate::machine::{Deadline, Machine, Output, Timer};
 use bytes::{Bytes, BytesMut};
+use core::time::Duration;
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::control::{
@@ -111,6 +112,13 @@ impl ControlSession {
             State::Agreed | State::Open | State::Stopping | State::Reporting => self.name(),
             State::Idle | State::Calling | State::Reported => None,
         }
+    }
+
+    /// Puts off the judgement on the peer's silence, and the end of an ended session, by a time in which this side did
+    /// not run.
+    pub fn stood_still(&mut self, for_time: Duration) {
+        self.silence.put_off(for_time);
+        self.linger.put_off(for_time);
     }
 
     /// Returns true if this session has ended and may be read. This restarts its linger timer.

@@ -492,6 +492,23 @@ fn a_flood_of_challenges_gets_no_more_hellos_than_silence_does() {
     assert_eq!(machine.state(), State::Idle, "given up");
 }
 
+/// Both ends stand still for three seconds, as on a host that is suspended, and go on.
+#[test]
+fn silence_while_both_ends_stood_still_loses_no_peer() {
+    for tells in [true, false] {
+        let mut pair = Pair::new(Some(WIDE));
+        pair.request(0, call(B, Limits::NONE));
+        pair.run_until(ms(900));
+        pair.now = ms(3_900);
+        if tells {
+            pair.machines.iter_mut().for_each(|it| it.stood_still(Duration::from_secs(3)));
+        }
+        pair.run_until(ms(4_500));
+        let is_open = pair.machines[0].state() == State::Open;
+        assert_eq!(is_open, tells, "{:?}", pair.machines[0].state());
+    }
+}
+
 #[test]
 fn reading_the_report_extends_the_linger_by_a_second() {
     let mut pair = Pair::new(Some(WIDE));
