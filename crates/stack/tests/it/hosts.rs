@@ -3,6 +3,8 @@
 use core::time::Duration;
 use stack::clnp;
 use stack::host::{Host, HostParams};
+use stack::load::publication::{Content, Goose, Publication};
+use stack::load::retransmission::Retransmissions;
 use stack::load::{Eot, Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
 use stack::messaging::{self, Priority};
 use stack::station::{Frame, Station, Transmission, destination};
@@ -342,21 +344,46 @@ fn a_flow_is_examined_as_often_among_ten_thousand_as_alone() {
     println!("seen: a flow of 2 messages is examined {alone} times, alone or among 10,000");
 }
 
-/// Messages of a flow that was due from 10 ms on, each 2 ms, in a station that wakes up at 25 ms for the first time.
-#[test]
-fn messages_due_before_a_late_wake_up_are_late_and_not_absent() {
+/// Due times, in milliseconds, of the messages of a flow that starts at 10 ms, at a station that wakes up at 25 ms for the
+/// first time, and in which no more becomes due.
+fn sent_late(flow: Flow, published: Option<Content>) -> Vec<u64> {
     let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
-    let pattern = Pattern::Cyclic { period: Duration::from_millis(2) };
-    let flow = flow(Service::Datagram, pattern, 100, 1_000);
+    let id = flow.id;
     let mut station = host(1, Params::lan(), vec![Flow { start: ms(10), ..flow }]);
+    let publication = |content| (id, Publication { group: None, tag: None, content });
+    station.publish(published.map(publication).into_iter().collect());
     station.expire(ms(25));
     station.wind_up(ms(25));
     let sent = core::iter::from_fn(|| station.record()).filter_map(|record| match record.event {
         Event::Sent { planned, .. } => Some((planned, record.at)),
         _ => None,
     });
-    let expected = [10, 12, 14, 16, 18, 20, 22, 24].map(|due| (ms(due), ms(25)));
-    assert_eq!(sent.collect::<Vec<_>>(), expected);
+    let due = sent.map(|(planned, at)| {
+        assert_eq!(at, ms(25));
+        planned.as_nanos() / 1_000_000
+    });
+    due.collect()
+}
+
+#[test]
+fn messages_due_before_a_late_wake_up_are_late_and_not_absent() {
+    let pattern = Pattern::Cyclic { period: Duration::from_millis(2) };
+    let due = sent_late(flow(Service::Datagram, pattern, 100, 1_000), None);
+    assert_eq!(due, [10, 12, 14, 16, 18, 20, 22, 24]);
+}
+
+#[test]
+fn a_change_of_goose_before_a_late_wake_up_is_sent() {
+    let plan = Retransmissions {
+        curve: [4, 8].map(Duration::from_millis).to_vec(),
+        maximum: Duration::from_secs(1),
+        changes: vec![Instant::ZERO + Duration::from_millis(12)],
+        mean_interval: None,
+    };
+    let control_block = "RELAY1LD/LLN0$GO$trips".to_owned();
+    let goose = Goose { appid: 0x3001, control_block, revision: 7, allowed: None, plan };
+    let flow = flow(Service::Published, Pattern::Retransmitted, 300, 1_000);
+    assert_eq!(sent_late(flow, Some(Content::Goose(goose))), [10, 12, 16, 24]);
 }
 
 #[test]
