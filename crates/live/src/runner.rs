@@ -22,10 +22,10 @@ const BATCH: usize = 64;
 const TOGETHER: usize = 16;
 /// Maximum time between two checks of the stop flag.
 pub(crate) const STOP_LATENCY: Duration = Duration::from_millis(20);
-/// A wake-up that is later than this is reported to the station: no work between two wake-ups takes as long.
+/// Minimum standstill that is reported to the station: no work between two wake-ups takes as long.
 const STANDSTILL: Duration = Duration::from_millis(80);
 
-/// Time between two wake-ups in which the process stood still, if it is this long; none if it is shorter.
+/// Time for which the process stood still between two wake-ups; `None` below [`STANDSTILL`].
 pub(crate) fn stood_still(before: Instant, now: Instant) -> Option<Duration> {
     let beyond = now.since(before).saturating_sub(STOP_LATENCY);
     (beyond >= STANDSTILL).then_some(beyond)

@@ -31,7 +31,6 @@ use stream::{Came, Phase, Stream};
 use wire::control::Limits;
 use wire::time::Instant;
 
-/// Maximum time between two checks of the stop flag.
 /// Time for which the peer's FIN is awaited after ours, and waiting TPDUs are written to a peer
 /// that sent its own.
 const LINGER: Duration = Duration::from_secs(2);
