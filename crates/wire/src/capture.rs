@@ -143,6 +143,16 @@ impl Capture {
         }
     }
 
+    /// Number of times so far that the file described an interface or stated its counters. As long
+    /// as it is the same, so are [`interfaces`](Self::interfaces).
+    #[must_use]
+    pub const fn descriptions(&self) -> u64 {
+        match &self.format {
+            Format::Pcap(_) => 1,
+            Format::Pcapng(reader) => reader.descriptions(),
+        }
+    }
+
     /// Offset of the next record in the decompressed file, for a progress display.
     #[must_use]
     pub const fn offset(&self) -> u64 {

@@ -115,15 +115,28 @@ pub(crate) struct Reader {
     /// Index of the first interface of this section.
     section: usize,
     last: Instant,
+    /// Number of blocks that described an interface or stated its counters.
+    descriptions: u64,
 }
 
 impl Reader {
     pub(crate) const fn new() -> Self {
-        Self { order: Order::Little, interfaces: Vec::new(), section: 0, last: Instant::ZERO }
+        Self {
+            order: Order::Little,
+            interfaces: Vec::new(),
+            section: 0,
+            last: Instant::ZERO,
+            descriptions: 0,
+        }
     }
 
     pub(crate) fn interfaces(&self) -> &[Interface] {
         &self.interfaces
+    }
+
+    /// Number of blocks so far that described an interface or stated its counters.
+    pub(crate) const fn descriptions(&self) -> u64 {
+        self.descriptions
     }
 
     #[inline]
@@ -325,6 +338,7 @@ impl Reader {
             }
         }
         self.interfaces.push(interface);
+        self.descriptions += 1;
         Ok(())
     }
 
@@ -356,6 +370,7 @@ impl Reader {
         }
         if let Some(interface) = self.interfaces.get_mut(index) {
             interface.statistics = statistics;
+            self.descriptions += 1;
         }
         Ok(())
     }

@@ -252,7 +252,9 @@ fn interface_counters_round_trip_in_the_form_of_the_draft() {
         00 00 00 00 58 00 00 00";
     assert_eq!(written[before..], hex(expected));
     let mut capture = Capture::open(std::io::Cursor::new(written)).unwrap();
+    assert_eq!(capture.descriptions(), 0);
     assert!(capture.next().unwrap().is_none());
+    assert_eq!(capture.descriptions(), 3, "an interface, and its counters twice");
     let [interface] = capture.interfaces() else { panic!("one interface") };
     assert_eq!((interface.snap_octets, interface.statistics), (96, counted));
     assert_eq!(counted.dropped(), Some(3));

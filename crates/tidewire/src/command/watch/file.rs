@@ -24,17 +24,14 @@ use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 use wire::capture::{Capture, CaptureError, Mapped, Statistics};
 use wire::dissect::Link;
-use wire::time::{Instant, nanos};
+use wire::time::nanos;
 
 /// Size below which a file is read before a progress bar would be visible.
 const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
 /// An unlimited wait in nanoseconds.
 const ENDLESS: u64 = u64::MAX / 2;
-/// Interval, in the time of the frames, at which the capture's loss counters are read.
-const COUNTS_EVERY: Duration = Duration::from_millis(100);
 
 /// Captures that are read in sequence.
 #[derive(Clone, Copy)]
@@ -168,26 +165,26 @@ impl Passing<'_> {
         let Self { capture, path, before } = self;
         let has_nothing_else =
             frames.is_nothing() && teller.has_nothing_else() && !frames.is_timed();
-        let (mut counts_at, mut has_begun) = (Instant::ZERO, false);
+        let (mut descriptions, mut has_begun) = (0, false);
         // A stream written by another process ends by itself, or soon after an interrupt.
         let is_stream = is_stream(path);
         while (is_stream || !interrupt::requested()) && !recorder.is_done() && !teller.is_enough() {
             let passed = if !has_begun {
                 first(capture, recorder, frames, teller)?
             } else if has_nothing_else {
-                drain(capture, recorder, counts_at)
+                drain(capture, recorder, descriptions)
             } else {
                 one(capture, recorder, frames, teller)?
             };
             match passed {
-                Ok(Some(at)) => {
+                Ok(Some(())) => {
                     has_begun = true;
                     if recorder.has_found() || teller.prints_samples() {
                         teller.tell(recorder)?;
                         frames.note_failures(teller);
                     }
-                    if at >= counts_at {
-                        counts_at = at + COUNTS_EVERY;
+                    if capture.descriptions() != descriptions {
+                        descriptions = capture.descriptions();
                         before.with(capture).note(recorder);
                     }
                     teller.publish(recorder, || health(recorder));
@@ -220,17 +217,18 @@ pub(super) fn health(recorder: &Recorder) -> Health {
     }
 }
 
-/// Passes frames to the meter until it has a result or the limit is reached. Returns the time of
-/// the last frame, if there was one.
+/// Passes frames to the meter until it has a result or the capture describes its interfaces anew.
+/// Returns none at the end of the capture.
 fn drain(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    until: Instant,
-) -> Result<Option<Instant>, CaptureError> {
+    descriptions: u64,
+) -> Result<Option<()>, CaptureError> {
     while let Some(Frame { at, link, octets, original_octets, .. }) = capture.next()? {
         recorder.observe(at, link, octets, original_octets);
-        if recorder.has_found() || at >= until || interrupt::requested() {
-            return Ok(Some(at));
+        let is_described = capture.descriptions() != descriptions;
+        if recorder.has_found() || is_described || interrupt::requested() {
+            return Ok(Some(()));
         }
     }
     Ok(None)
@@ -243,7 +241,7 @@ fn first(
     recorder: &mut Recorder,
     frames: &mut FramePipeline,
     teller: &mut Reporter<'_>,
-) -> io::Result<Result<Option<Instant>, CaptureError>> {
+) -> io::Result<Result<Option<()>, CaptureError>> {
     let Frame { at, link, octets, original_octets, interface } = match capture.next() {
         Ok(Some(frame)) => frame,
         Ok(None) => return Ok(Ok(None)),
@@ -262,7 +260,7 @@ fn first(
         frames.observe(recorder, &Frame { at, link, octets, original_octets, interface });
     }
     frames.end(Stage::Metering);
-    Ok(Ok(Some(at)))
+    Ok(Ok(Some(())))
 }
 
 /// Content of a capture's frames.
@@ -270,14 +268,14 @@ fn content(capture: &Capture) -> Content {
     if capture.leaves_out_data() { Content::Headers } else { Content::Whole }
 }
 
-/// Passes one frame to the meter when it is due, and to all other outputs; returns its time, if
-/// there was one.
+/// Passes one frame to the meter when it is due, and to all other outputs; returns none at the end
+/// of the capture.
 fn one(
     capture: &mut Capture,
     recorder: &mut Recorder,
     frames: &mut FramePipeline,
     teller: &mut Reporter<'_>,
-) -> io::Result<Result<Option<Instant>, CaptureError>> {
+) -> io::Result<Result<Option<()>, CaptureError>> {
     let frame = match capture.next() {
         Ok(Some(frame)) => frame,
         Ok(None) => return Ok(Ok(None)),
@@ -296,7 +294,7 @@ fn one(
         frames.observe(recorder, &frame);
     }
     frames.end(Stage::Metering);
-    Ok(Ok(Some(at)))
+    Ok(Ok(Some(())))
 }
 
 /// Opens a capture; `-` is standard input.
