@@ -132,13 +132,18 @@ impl Distribution {
     /// class and never beyond the maximum; zero if there are no values.
     #[must_use]
     pub fn quantile_ns(&self, permille: u64) -> u64 {
-        let [edge] = self.classes.at_ranks([self.rank(permille)]);
-        edge.min(self.max_ns)
+        let [value] = self.at_ranks([self.rank(permille)]);
+        value
     }
 
     /// Values of these ranks, counted from 1 and ascending, each as the upper edge of its class and never
     /// beyond the maximum.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
+        let is_within = |rank: &u64| (1..=self.count).contains(rank);
+        // Values of one class, such as those of a cycle, need no search.
+        if Histogram::is_one_class([self.min_ns, self.max_ns]) && ranks.iter().all(is_within) {
+            return [self.max_ns; N];
+        }
         self.classes.at_ranks(ranks).map(|edge| edge.min(self.max_ns))
     }
 
@@ -162,8 +167,7 @@ impl Distribution {
         if count == 0 {
             return Summary::default();
         }
-        let edges = self.classes.at_ranks([self.rank(500), self.rank(990)]);
-        let [p50_ns, p99_ns] = edges.map(|edge| edge.min(max_ns));
+        let [p50_ns, p99_ns] = self.at_ranks([self.rank(500), self.rank(990)]);
         Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns }
     }
 
@@ -346,5 +350,18 @@ mod tests {
         assert!((250_000..=251_953).contains(&median), "{median}");
         assert_eq!(all.quantile_ns(1_000), 1_000_000);
         assert_eq!(Distribution::default().quantile_ns(500), 0);
+    }
+
+    #[test]
+    fn values_of_one_class_have_the_quantiles_that_a_search_finds() {
+        for values in [&[1_000][..], &[1_000, 1_003, 1_001], &[1_000, 1_004], &[0, 0], &[255, 256]]
+        {
+            let mut all = Distribution::default();
+            values.iter().for_each(|nanos| all.record_nanos(*nanos));
+            for rank in 0..=values.len() as u64 + 1 {
+                let found = all.classes.at_ranks([rank]).map(|edge| edge.min(all.max_ns));
+                assert_eq!(all.at_ranks([rank]), found, "{values:?}, {rank}");
+            }
+        }
     }
 }

@@ -274,19 +274,31 @@ impl Histogram {
         })
     }
 
+    /// True if both values are in one class.
+    pub(super) fn is_one_class(values: [u64; 2]) -> bool {
+        let [least, greatest] = values.map(Class::of);
+        least == greatest
+    }
+
     /// Upper edges of the classes that contain the values of these ranks, counted from 1,
     /// ascending.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
         let mut found = Ranks { ranks, edges: [0; N], seen: 0, next: 0 };
-        let mut few = self.few.clone();
-        few.sort_unstable();
         // Those of the list, or those in rows, which ascend.
-        few.into_iter().for_each(|class| found.pass(class, 1));
+        let mut few = [Class::of(0); FEW];
+        if let Some(few) = few.get_mut(..self.few.len()) {
+            few.copy_from_slice(&self.few);
+            few.sort_unstable();
+            few.iter().for_each(|class| found.pass(*class, 1));
+        }
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
         for (row, _) in rows {
             let first = Class { row, leading: least_in(row) };
             let place = self.place(first);
             let width = 2 * PER_DOUBLING - usize::from(first.leading);
+            if found.is_complete() {
+                break;
+            }
             let counts = self.counts.get(place..place + width).unwrap_or_default();
             for (chunk, counts) in (0..).step_by(TOGETHER).zip(counts.chunks(TOGETHER)) {
                 let lower = counts.iter().fold(0, |sum, count| sum + u32::from(*count));
@@ -365,6 +377,11 @@ impl<const N: usize> Ranks<N> {
             self.edges[self.next] = class.upper_edge();
             self.next += 1;
         }
+    }
+
+    /// True if every rank is found.
+    const fn is_complete(&self) -> bool {
+        self.next == N
     }
 
     /// Passes values of several classes if no rank is among them; returns false, without effect,
