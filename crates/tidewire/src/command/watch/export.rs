@@ -195,6 +195,9 @@ impl Export {
     /// Writes a connection and its services.
     pub(in crate::command) fn connection(&mut self, connection: &Connection) {
         self.row(Table::Connections, || rows::connection(connection));
+        if self.targets.is_empty() {
+            return;
+        }
         for row in rows::service_rows(connection) {
             self.row(Table::Services, || row);
         }
