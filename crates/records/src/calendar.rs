@@ -85,8 +85,8 @@ fn days_before(year: u64) -> Option<u64> {
 
 /// Returns year, month, day, hour, minute, second and nanoseconds of a time since the epoch.
 fn fields(at: Instant) -> [u64; 7] {
-    let (seconds, nanos) = (at.as_nanos() / NANOS_PER_SECOND, at.as_nanos() % NANOS_PER_SECOND);
-    let (mut days, second) = (seconds / SECONDS_PER_DAY, seconds % SECONDS_PER_DAY);
+    let mut days = at.as_nanos() / NANOS_PER_SECOND / SECONDS_PER_DAY;
+    let [hour, minute, second, nanos] = fields_of_day(at);
     let (mut year, mut month) = (1_970, 1);
     while days >= 365 + u64::from(is_leap(year)) {
         days -= 365 + u64::from(is_leap(year));
@@ -96,7 +96,14 @@ fn fields(at: Instant) -> [u64; 7] {
         days -= days_of(year, month);
         month += 1;
     }
-    [year, month, days + 1, second / 3_600, second / 60 % 60, second % 60, nanos]
+    [year, month, days + 1, hour, minute, second, nanos]
+}
+
+/// Returns hour, minute, second and nanoseconds of a time since the epoch.
+const fn fields_of_day(at: Instant) -> [u64; 4] {
+    let (seconds, nanos) = (at.as_nanos() / NANOS_PER_SECOND, at.as_nanos() % NANOS_PER_SECOND);
+    let second = seconds % SECONDS_PER_DAY;
+    [second / 3_600, second / 60 % 60, second % 60, nanos]
 }
 
 /// Formats date and time in UTC, with a fraction if it is not zero: `1984-06-13T21:16:00Z`.
@@ -107,7 +114,7 @@ pub fn rfc_3339(at: Instant) -> String {
 
 /// Formats the time of day in UTC, with a fraction if it is not zero: `21:16:00`.
 pub fn time_of_day(at: Instant) -> String {
-    let [.., hour, minute, second, nanos] = fields(at);
+    let [hour, minute, second, nanos] = fields_of_day(at);
     let time = format!("{hour:02}:{minute:02}:{second:02}");
     if nanos == 0 {
         return time;

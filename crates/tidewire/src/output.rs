@@ -63,10 +63,16 @@ pub(crate) struct Output {
 impl Output {
     /// One line of text, where text is wanted.
     pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
+        if self.json { Ok(()) } else { self.text(line.to_string()) }
+    }
+
+    /// A line of text that is made already, where text is wanted.
+    pub(crate) fn text(&self, mut line: String) -> io::Result<()> {
         if self.json {
             return Ok(());
         }
-        put(printable(format!("{line}\n")).as_bytes())
+        line.push('\n');
+        put(printable(line).as_bytes())
     }
 
     /// One record, where NDJSON is wanted; written out at once, so that a reader sees it.

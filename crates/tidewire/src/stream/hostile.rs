@@ -1,6 +1,7 @@
 //! Entry of the fuzz target of the stream: reads octets as a stream of measures and checks
 //! invariants.
 
+use crate::output::printable;
 use crate::stream::Lines;
 use records::{Reader, Record};
 
@@ -29,7 +30,7 @@ pub(crate) fn script(octets: &[u8]) -> usize {
             serde_json::to_string(&record).expect("every record is representable in JSON");
         let again = serde_json::from_str::<Record>(&written);
         assert_eq!(again.ok().as_ref(), Some(&record), "{written}");
-        lines.told(&record).iter().for_each(|line| check(line));
+        lines.told(&record).into_iter().map(printable).for_each(|line| check(&line));
     }
     0
 }

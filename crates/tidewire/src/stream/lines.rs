@@ -9,7 +9,7 @@ use super::publishers::WrongPublishers;
 use super::services::{BusiestBlocks, SlowestServices};
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
 use super::transactions::SlowestFunctions;
-use crate::output::{Output, printable};
+use crate::output::Output;
 use crate::quantity::{counted, significant, span, trimmed};
 use bench::paragraph::wrapped;
 use bench::scenario::Span;
@@ -30,6 +30,11 @@ pub(crate) const COUNTS: [Measure; 6] = [
     Measure::DtRetransmissions,
     Measure::AkTpdus,
 ];
+
+/// Columns of most lines of intervals.
+const ROW_COLUMNS: usize = 80;
+/// Fills a cell; no column is wider.
+const SPACES: &str = "               ";
 
 /// Formats records as they come.
 pub(crate) struct Lines {
@@ -75,12 +80,12 @@ impl Lines {
 
     /// Prints a record.
     pub(crate) fn tell(&mut self, record: &Record, output: &Output) -> io::Result<()> {
-        self.told(record).iter().try_for_each(|line| output.line(line))
+        self.told(record).into_iter().try_for_each(|line| output.text(line))
     }
 
-    /// Returns the lines of a record; some lines hold whole tables.
+    /// Returns the lines of a record; some lines hold whole tables. The output makes them printable.
     pub(crate) fn told(&mut self, record: &Record) -> Vec<String> {
-        let lines = match record {
+        match record {
             Record::Stream(_)
             | Record::Sample(_)
             | Record::HostInterval(_)
@@ -140,8 +145,7 @@ impl Lines {
                 Vec::new()
             }
             Record::End(end) => self.end(end),
-        };
-        lines.into_iter().map(printable).collect()
+        }
     }
 
     fn interval(&mut self, interval: &Interval) -> Vec<String> {
@@ -253,16 +257,30 @@ fn row(interval: &Interval) -> String {
     let utilisation = utilisation.map_or_else(|| "n/a".to_owned(), |share| percent(share * 100.0));
     let mut start = calendar::time_of_day(Instant::from_nanos(interval.start_ns));
     start.truncate("00:00:00.000000".len());
-    let more = if interval.complete { "" } else { "+" };
-    let index = format!("{}{more}", interval.index.unwrap_or(0));
-    let [lpdus, octets, tpdus, dts, again, aks] = COUNTS.map(|name| shown(measures, name));
+    let mut line = interval.index.unwrap_or(0).to_string();
+    line.extend((!interval.complete).then_some('+'));
     // After years of silence the number is long: the next columns give way.
-    let more = index.len().saturating_sub(4);
-    let (few, many) = (7_usize.saturating_sub(more), 10 - more.saturating_sub(7).min(10));
-    format!(
-        "{index:>4} {start:<15} {lpdus:>few$} {octets:>many$} {tpdus:>7} {dts:>7} {again:>6} \
-         {aks:>7} {utilisation:>7}",
-    )
+    let more = line.len().saturating_sub(4);
+    let few = 7_usize.saturating_sub(more);
+    let widths = [few, 10 - more.saturating_sub(7).min(10), 7, 7, 6, 7];
+    line.insert_str(0, SPACES.get(line.len()..4).unwrap_or_default());
+    line.reserve(ROW_COLUMNS);
+    line.push(' ');
+    line.push_str(&start);
+    line.push_str(SPACES.get(start.len()..15).unwrap_or_default());
+    for (measure, width) in COUNTS.into_iter().zip(widths) {
+        push_right(&mut line, &shown(measures, measure), width);
+    }
+    push_right(&mut line, &utilisation, 7);
+    line
+}
+
+/// Adds a cell behind a space, in a column of at most [`SPACES`].
+// Formatting takes longer than the intervals of some captures.
+fn push_right(line: &mut String, cell: &str, width: usize) {
+    line.push(' ');
+    line.push_str(SPACES.get(cell.len()..width).unwrap_or_default());
+    line.push_str(cell);
 }
 
 /// Formats a percentage in at most nine characters.
@@ -294,7 +312,7 @@ fn of_total(total: &Total, has_tpdus: bool) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::output::printable;
 
     #[test]
     fn what_a_terminal_would_obey_is_not_written_to_it() {
