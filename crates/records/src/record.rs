@@ -15,7 +15,7 @@ use super::{
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
 use meter::oddity::{self, Oddities};
-use meter::registry::{self, Aggregation, Measure, Unit, Values};
+use meter::registry::{self, Values};
 use meter::{Report, Settings};
 use serde::{Deserialize, Serialize};
 use wire::time::nanos;
@@ -392,14 +392,16 @@ impl Record {
                 let item::ConnectionInterval { index, connection, directions, replied } = &**told;
                 let connection = identity(connection);
                 let metrics = of_sides(directions);
-                let directions = directions.each_ref().map(|sent| direction(sent, false, only));
+                let directions =
+                    directions.each_ref().map(|sent| direction_in_interval(sent, only));
                 let (index, responses) = (*index, replied.each_ref().map(Responses::of));
                 let told = ConnectionInterval { index, connection, directions, metrics, responses };
                 Self::ConnectionInterval(Box::new(told))
             }
             Item::Rest(rest) => {
                 let item::Rest { index, connections, directions } = &**rest;
-                let directions = directions.each_ref().map(|sent| direction(sent, false, only));
+                let directions =
+                    directions.each_ref().map(|sent| direction_in_interval(sent, only));
                 let (index, connections) = (*index, *connections);
                 Self::ConnectionsRest(Rest { index, connections, directions })
             }
@@ -413,7 +415,8 @@ impl Record {
             }),
             Item::Connection(known) => {
                 let directions = known.directions.each_ref();
-                let directions = directions.map(|sent| direction(sent, true, only));
+                let directions =
+                    directions.map(|sent| subset(registry::whole_of_direction(sent), only));
                 let (connection, metrics) = (identity(known), of_sides(&known.directions));
                 Self::Connection(Box::new(Connection { connection, directions, metrics }))
             }
@@ -486,26 +489,11 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
 fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterval {
     let item::HostInterval { index, address, hosts, traffic, replied } = host;
     let metrics = of_host(traffic.each_ref());
-    let is_stated =
-        |measure: Measure, value| is_of_interval(measure, value) && !measure.is_total_of_kinds();
-    let [mut sent, received] =
-        traffic.each_ref().map(|way| registry::chosen_of_traffic(way, is_stated));
+    let [mut sent, received] = traffic.each_ref().map(registry::interval_of_traffic);
     sent.extend(registry::so_far(replied));
     let [sent, received] = [sent, received].map(|values| subset(values, only));
     let host = address.map(|address| address.to_string());
     HostInterval { index: *index, host, hosts: *hosts, sent, received, metrics }
-}
-
-/// Returns true for a value that a record of an interval states: one of the interval, unlike the
-/// longest times of the whole, and not zero. Sequence numbers and times of day may be zero.
-fn is_of_interval(measure: Measure, value: u64) -> bool {
-    // Most values are zero.
-    let is_longest =
-        || measure.aggregation() == Aggregation::Maximum && measure.unit() == Unit::Nanoseconds;
-    match value {
-        0 => measure.aggregation() == Aggregation::Latest,
-        _ => !is_longest(),
-    }
 }
 
 fn subset(values: Values, only: &Subset) -> Counts {
@@ -565,27 +553,9 @@ fn identity(connection: &meter::Connection) -> Identity {
     }
 }
 
-/// Returns the values of what a side sent. Kinds of TPDUs that it did not send, and size classes
-/// and busiest seconds without a TPDU, are left out; of an interval, all that is zero and the longest
-/// times.
-fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Direction {
-    let is_sent = |measure: Measure, value: u64| match measure {
-        Measure::OfKind(kind, _) => direction.of(kind).tpdus > 0,
-        Measure::OfSize(..) => value > 0,
-        Measure::Delay(..) => true,
-        Measure::Count(_) | Measure::DelaySoFar(..) => {
-            (value > 0 || !measure.is_peak()) && !measure.is_total_of_kinds()
-        }
-    };
-    if is_whole {
-        return subset(registry::chosen_of_direction(direction, is_sent), only);
-    }
-    let is_quantile = |measure: Measure| {
-        matches!(measure.aggregation(), Aggregation::Quantile | Aggregation::Minimum)
-    };
-    let mut values = registry::chosen_of_direction(direction, |measure, value| {
-        is_of_interval(measure, value) && is_sent(measure, value) && !is_quantile(measure)
-    });
+/// Returns the values of what a side sent in an interval.
+fn direction_in_interval(direction: &meter::Direction, only: &Subset) -> Direction {
+    let mut values = registry::interval_of_direction(direction);
     values.extend(registry::so_far(&direction.replied));
     subset(values, only)
 }

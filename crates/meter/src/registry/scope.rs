@@ -1,6 +1,8 @@
 //! Values of each scope: of the network, of a host, of one side of a connection.
 
-use super::{Count, DelayStatistic, KindCount, Measure, SizeBound, SizeCount, TABLE_4};
+use super::{
+    Aggregation, Count, DelayStatistic, KindCount, Measure, SizeBound, SizeCount, TABLE_4,
+};
 use crate::follow::association::ServiceReport;
 use crate::host::Host;
 use crate::measure::{
@@ -16,28 +18,8 @@ pub type Values = Vec<(Measure, u64)>;
 
 /// Room for the values of any scope, so that none is moved while they are listed.
 const MOST_VALUES: usize = 256;
-/// Room for the values of a host or a side that are not zero, of most.
+/// Room for the values of a host or a side without those that are left out, of most.
 const CHOSEN_VALUES: usize = 64;
-
-/// List of the values for which a rule holds. Most values of an interval are zero, and not listed.
-struct Chosen<F> {
-    values: Values,
-    is_chosen: F,
-}
-
-impl<F: Fn(Measure, u64) -> bool> Chosen<F> {
-    fn with_room(values: usize, is_chosen: F) -> Self {
-        Self { values: Values::with_capacity(values), is_chosen }
-    }
-}
-
-impl<F: Fn(Measure, u64) -> bool> Extend<(Measure, u64)> for Chosen<F> {
-    #[inline]
-    fn extend<I: IntoIterator<Item = (Measure, u64)>>(&mut self, values: I) {
-        let Self { values: all, is_chosen } = self;
-        all.extend(values.into_iter().filter(|(measure, value)| is_chosen(*measure, *value)));
-    }
-}
 
 /// All values of the network: the rows of Table 4 of NBSIR 85-3104 first.
 #[must_use]
@@ -87,23 +69,106 @@ static ORDER: LazyLock<Vec<usize>> = LazyLock::new(|| {
 /// All values of what a host sent or received.
 #[must_use]
 pub fn of_traffic(traffic: &Traffic) -> Values {
-    let mut all = Values::with_capacity(MOST_VALUES);
-    list_traffic(traffic, &mut all);
-    all
-}
-
-/// Values of what a host sent or received for which the rule holds.
-pub fn chosen_of_traffic(traffic: &Traffic, is_chosen: impl Fn(Measure, u64) -> bool) -> Values {
-    let mut chosen = Chosen::with_room(CHOSEN_VALUES, is_chosen);
-    list_traffic(traffic, &mut chosen);
-    chosen.values
-}
-
-fn list_traffic(traffic: &Traffic, values: &mut impl Extend<(Measure, u64)>) {
+    let mut values = Values::with_capacity(MOST_VALUES);
     values.extend(Count::ALL.into_iter().filter_map(|c| Some((c.into(), c.row().host?(traffic)))));
-    of_kinds(&traffic.transport, values);
-    of_waits(&traffic.waits, values);
-    of_sizes(&traffic.sizes, values);
+    of_kinds(&traffic.transport, &mut values);
+    of_waits(&traffic.waits, &mut values);
+    of_sizes(&traffic.sizes, &mut values);
+    values
+}
+
+/// Counts of a scope, without those of all kinds of TPDUs together. With each its value, and true if zero is stated
+/// even of an interval, as for a sequence number.
+type Scoped<F> = LazyLock<Vec<(Measure, F, bool)>>;
+
+fn scoped<F>(of: fn(Count) -> Option<F>) -> Vec<(Measure, F, bool)> {
+    let mut counts = Vec::new();
+    for count in Count::ALL {
+        let measure = Measure::from(count);
+        if let Some(of) = of(count).filter(|_| !measure.is_total_of_kinds()) {
+            counts.push((measure, of, measure.aggregation() == Aggregation::Latest));
+        }
+    }
+    counts
+}
+
+static OF_HOST: Scoped<fn(&Traffic) -> u64> = LazyLock::new(|| scoped(|count| count.row().host));
+static OF_SIDE: Scoped<fn(&Direction) -> Option<u64>> =
+    LazyLock::new(|| scoped(|count| count.row().side));
+
+/// Values of what a host sent or received in an interval: those that are not zero, without totals of all kinds of
+/// TPDUs and the longest times of the whole.
+pub fn interval_of_traffic(traffic: &Traffic) -> Values {
+    let mut values = Values::with_capacity(CHOSEN_VALUES);
+    for (measure, of, is_latest) in OF_HOST.iter() {
+        let value = of(traffic);
+        if value > 0 || *is_latest {
+            values.push((*measure, value));
+        }
+    }
+    more_of_interval(&traffic.transport, &traffic.waits, &traffic.sizes, &mut values);
+    values
+}
+
+/// Values of what one side of a connection sent in an interval, likewise; sequence numbers and times of day are
+/// stated if they are zero.
+pub fn interval_of_direction(direction: &Direction) -> Values {
+    let mut values = Values::with_capacity(CHOSEN_VALUES);
+    for (measure, of, is_latest) in OF_SIDE.iter() {
+        if let Some(value) = of(direction)
+            && (value > 0 || *is_latest)
+        {
+            values.push((*measure, value));
+        }
+    }
+    more_of_interval(&direction.transport(), &direction.waits, &direction.sizes, &mut values);
+    values
+}
+
+/// Values of what one side of a connection sent as a whole, without totals of all kinds of TPDUs: kinds that it did
+/// not send, and size classes and busiest seconds without a TPDU, are left out.
+pub fn whole_of_direction(direction: &Direction) -> Values {
+    let mut values = Values::with_capacity(CHOSEN_VALUES);
+    for (measure, of, _) in OF_SIDE.iter() {
+        if let Some(value) = of(direction)
+            && (value > 0 || !measure.is_peak())
+        {
+            values.push((*measure, value));
+        }
+    }
+    for (kind, volume) in direction.transport().by_kind().filter(|(_, volume)| volume.tpdus > 0) {
+        values.extend(KindCount::ALL.map(|count| (Measure::OfKind(kind, count), count.of(volume))));
+    }
+    of_waits(&direction.waits, &mut values);
+    values.extend(whole_replies(&direction.replied));
+    for (which, counts) in classes(&direction.sizes) {
+        let of = SizeCount::ALL.into_iter().zip(counts).filter(|(_, value)| *value > 0);
+        values.extend(of.map(|(count, value)| (Measure::OfSize(count, which), value)));
+    }
+    values
+}
+
+/// Values by kind of TPDU, by delay and by size of an interval, as far as they are not zero.
+fn more_of_interval(transport: &Transport, waits: &Waits, sizes: &Sizes, values: &mut Values) {
+    let mut put = |measure: Measure, value: u64| {
+        if value > 0 {
+            values.push((measure, value));
+        }
+    };
+    for (kind, volume) in transport.by_kind().filter(|(_, volume)| volume.tpdus > 0) {
+        for count in KindCount::ALL {
+            put(Measure::OfKind(kind, count), count.of(volume));
+        }
+    }
+    for (delay, times) in DelayKind::OF_HOSTS.into_iter().zip(waits.each()) {
+        put(delay.count(), times.count);
+        put(delay.total(), times.total_ns);
+    }
+    for (which, counts) in classes(sizes) {
+        for (count, value) in SizeCount::ALL.into_iter().zip(counts) {
+            put(Measure::OfSize(count, which), value);
+        }
+    }
 }
 
 /// All values of what a host sent, with the distribution of its response times.
@@ -117,28 +182,14 @@ pub fn of_host(host: &Host) -> Values {
 /// All values of what one side of a connection sent.
 #[must_use]
 pub fn of_direction(direction: &Direction) -> Values {
-    let mut all = Values::with_capacity(MOST_VALUES);
-    list_direction(direction, &mut all);
-    all
-}
-
-/// Values of what one side of a connection sent for which the rule holds.
-pub fn chosen_of_direction(
-    direction: &Direction,
-    is_chosen: impl Fn(Measure, u64) -> bool,
-) -> Values {
-    let mut chosen = Chosen::with_room(CHOSEN_VALUES, is_chosen);
-    list_direction(direction, &mut chosen);
-    chosen.values
-}
-
-fn list_direction(direction: &Direction, values: &mut impl Extend<(Measure, u64)>) {
+    let mut values = Values::with_capacity(MOST_VALUES);
     let value = |count: Count| Some((count.into(), count.row().side?(direction)?));
     values.extend(Count::ALL.into_iter().filter_map(value));
-    of_kinds(&direction.transport(), values);
-    of_waits(&direction.waits, values);
+    of_kinds(&direction.transport(), &mut values);
+    of_waits(&direction.waits, &mut values);
     values.extend(whole_replies(&direction.replied));
-    of_sizes(&direction.sizes, values);
+    of_sizes(&direction.sizes, &mut values);
+    values
 }
 
 /// All values of a service of MMS. Its response times, until the last octet of the answer, have the
@@ -227,7 +278,7 @@ impl KindCount {
     }
 }
 
-fn of_kinds(transport: &Transport, values: &mut impl Extend<(Measure, u64)>) {
+fn of_kinds(transport: &Transport, values: &mut Values) {
     for (kind, volume) in transport.by_kind() {
         let of = KindCount::ALL.into_iter();
         values.extend(of.map(|count| (Measure::OfKind(kind, count), count.of(volume))));
@@ -245,7 +296,7 @@ fn of_summary(
     values.extend(statistics.iter().map(value));
 }
 
-fn of_waits(waits: &Waits, values: &mut impl Extend<(Measure, u64)>) {
+fn of_waits(waits: &Waits, values: &mut Values) {
     for (delay, Times { count, total_ns, max_ns }) in
         DelayKind::OF_HOSTS.into_iter().zip(waits.each())
     {
@@ -258,21 +309,26 @@ fn of_waits(waits: &Waits, values: &mut impl Extend<(Measure, u64)>) {
     }
 }
 
-fn of_sizes(sizes: &Sizes, values: &mut impl Extend<(Measure, u64)>) {
-    let mut below = 0;
-    let bounds = sizes.bounds_octets.iter().copied().chain([NO_BOUND_OCTETS]);
-    for (class, bound) in sizes.classes.iter().zip(bounds) {
-        if bound == NO_BOUND_OCTETS && below == NO_BOUND_OCTETS {
-            // Fewer bounds than classes: the classes beyond the last bound are empty.
-            continue;
-        }
-        let which =
-            if bound == NO_BOUND_OCTETS { SizeBound::Beyond(below) } else { SizeBound::To(bound) };
-        let counts = [class.tpdus, class.dt_tpdus, class.dt_retransmissions, class.tsdus];
+fn of_sizes(sizes: &Sizes, values: &mut Values) {
+    for (which, counts) in classes(sizes) {
         let of = SizeCount::ALL.into_iter().zip(counts);
         values.extend(of.map(|(count, value)| (Measure::OfSize(count, which), value)));
-        below = bound;
     }
+}
+
+/// Classes of sizes with their counts, in the order of [`SizeCount::ALL`].
+fn classes(sizes: &Sizes) -> impl Iterator<Item = (SizeBound, [u64; SizeCount::ALL.len()])> {
+    let mut below = 0;
+    let bounds = sizes.bounds_octets.iter().copied().chain([NO_BOUND_OCTETS]);
+    sizes.classes.iter().zip(bounds).filter_map(move |(class, bound)| {
+        let which = match (bound, core::mem::replace(&mut below, bound)) {
+            // Fewer bounds than classes: the classes beyond the last bound are empty.
+            (NO_BOUND_OCTETS, NO_BOUND_OCTETS) => return None,
+            (NO_BOUND_OCTETS, below) => SizeBound::Beyond(below),
+            (bound, _) => SizeBound::To(bound),
+        };
+        Some((which, [class.tpdus, class.dt_tpdus, class.dt_retransmissions, class.tsdus]))
+    })
 }
 
 impl Measures {
