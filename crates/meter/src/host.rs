@@ -334,15 +334,18 @@ impl Hosts {
             address: None,
             traffic: others.clone(),
         });
-        let own = list.into_iter().filter_map(|number| {
+        // Hosts have many counts, and are not moved to make room.
+        let mut changed = Vec::with_capacity(list.len() + 1);
+        changed.extend(list.into_iter().filter_map(|number| {
             let traffic = measured.get(number as usize)?.clone();
             Some(ChangedHost {
                 key: HostKey(number),
                 address: Some(*self.address(number)),
                 traffic,
             })
-        });
-        own.chain(others).collect()
+        }));
+        changed.extend(others);
+        changed
     }
 
     /// Response times of a host, without those that connections keep.

@@ -172,7 +172,8 @@ impl Baseline {
         match self.connections.get(&connection.serial) {
             None => connection.directions.clone(),
             Some(before) => {
-                [0, 1].map(|side: usize| connection.directions[side].since(&before[side]))
+                let [first, second] = &connection.directions;
+                [first.since(&before[0]), second.since(&before[1])]
             }
         }
     }
@@ -262,7 +263,7 @@ impl Baseline {
     ) -> Vec<Item> {
         let mut items = Vec::new();
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
-        for connection in meter.each_active_connection(self.start, end.now) {
+        meter.each_active_connection(self.start, end.now).for_each(|connection| {
             let directions = self.done(&connection);
             let replied = [Summary::default(); 2];
             let done = Box::new(ConnectionInterval { index, connection, directions, replied });
@@ -272,7 +273,7 @@ impl Baseline {
             if is_something(&done, self.start) {
                 ranking.put(tpdus(&done.directions), done, |done| others.add(done));
             }
-        }
+        });
         let mut told = ranking.finish(|done| others.add(done));
         self.replies(&mut told, meter, end);
         for mut done in told {

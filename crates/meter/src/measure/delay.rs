@@ -100,7 +100,11 @@ impl Distribution {
         if other.count == 0 {
             return;
         }
-        self.min_ns = if self.count == 0 { other.min_ns } else { self.min_ns.min(other.min_ns) };
+        if self.count == 0 {
+            self.clone_from(other);
+            return;
+        }
+        self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.count += other.count;
         self.total_ns = self.total_ns.saturating_add(other.total_ns);

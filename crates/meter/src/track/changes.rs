@@ -112,10 +112,8 @@ impl Tracker {
         for (_, connection, _) in self.table.slab.iter() {
             for side in [0, 1] {
                 let key = self.hosts.counts.key(Some(connection.senders[side].end().host));
-                if let Some(place) = hosts.iter().position(|host| *host == key)
-                    && let Some(more) = connection.replied(side)
-                {
-                    replied[place].add(&more);
+                if let Some(place) = hosts.iter().position(|host| *host == key) {
+                    connection.add_replied_to(side, &mut replied[place]);
                 }
             }
         }
@@ -130,7 +128,7 @@ impl Tracker {
         }
         for (_, connection, _) in self.table.slab.iter() {
             if let Ok(place) = serials.binary_search(&connection.serial) {
-                replied[place] = [0, 1].map(|side| connection.replied(side).unwrap_or_default());
+                replied[place] = [connection.replied(0), connection.replied(1)];
             }
         }
         replied

@@ -443,7 +443,7 @@ impl Connection {
         });
         let mut waits = self.waits(side, now);
         waits.add(&kept.carried);
-        let replied = self.replied(side).map_or_else(Summary::default, |all| all.summary());
+        let replied = self.replied_summary(side);
         Direction { numbers, replied, ..self.senders[side].direction(rare, kept, waits) }
     }
 

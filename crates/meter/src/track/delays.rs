@@ -20,7 +20,8 @@ fn count(counts: &mut Counts, connection: &Connection, now: Instant) {
     for side in [0, 1] {
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
         counts.waited(ends, &connection.waits(side, now));
-        if let Some(replied) = connection.replied(side) {
+        let replied = connection.replied(side);
+        if replied.count > 0 {
             counts.replied(ends[0]).add(&replied);
         }
     }

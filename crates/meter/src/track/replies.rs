@@ -11,7 +11,7 @@
 use super::connection::Connection;
 use super::outstanding::{FOLLOWED, First, OF_RESPONDER, Request, TOGETHER, Within};
 use super::side::{Side, other};
-use crate::measure::{Distribution, Times};
+use crate::measure::{Distribution, Summary, Times};
 use crate::packed_instant::PackedInstant;
 use crate::user::User;
 use std::collections::VecDeque;
@@ -105,13 +105,30 @@ impl Connection {
         replies.map_or(0, |side| side.ambiguous)
     }
 
-    /// Distribution of the response times of a side; none if it is empty.
-    pub(super) fn replied(&self, side: Side) -> Option<Distribution> {
-        let replies = self.replies.as_ref()?;
-        let mut sum = replies.side(side).map_or(Distribution::default(), |side| side.times.clone());
+    /// Adds the response times of a side.
+    pub(super) fn add_replied_to(&self, side: Side, sum: &mut Distribution) {
+        let Some(replies) = &self.replies else { return };
+        if let Some(side) = replies.side(side) {
+            sum.add(&side.times);
+        }
         let latest = replies.latest(self.outstanding.latest, side);
         latest.for_each(|nanos| sum.record_nanos(nanos));
-        (sum.count > 0).then_some(sum)
+    }
+
+    /// Distribution of the response times of a side.
+    pub(super) fn replied(&self, side: Side) -> Distribution {
+        let mut sum = Distribution::default();
+        self.add_replied_to(side, &mut sum);
+        sum
+    }
+
+    /// Summary of the response times of a side.
+    pub(super) fn replied_summary(&self, side: Side) -> Summary {
+        let Some(replies) = &self.replies else { return Summary::default() };
+        if replies.latest(self.outstanding.latest, side).next().is_some() {
+            return self.replied(side).summary();
+        }
+        replies.side(side).map_or_else(Summary::default, |side| side.times.summary())
     }
 
     /// Pairs requests and replies. `span` is a DT seen for the first time.
