@@ -3,7 +3,7 @@
 //! Most of a stream is names of measures, which are part of the program and need no escape. They are
 //! copied with their values; all else is left to serde. A test compares the octets of each kind.
 
-use super::record::{Connection, ConnectionInterval, Host, HostInterval, Interval, Rest};
+use super::record::{Connection, ConnectionInterval, Host, HostInterval, Identity, Interval, Rest};
 use super::responses::is_without_responses;
 use super::{Block, ControlBlocks, Counts, Named, Record, Service, Services, ServicesInterval};
 use meter::registry::Measure;
@@ -89,7 +89,7 @@ fn connection_interval(it: &ConnectionInterval, line: &mut Vec<u8>) -> serde_jso
     let ConnectionInterval { index, connection, directions, metrics, responses } = it;
     let mut object = Object::begin("connection-interval", line);
     object.field("index", index)?;
-    object.fields_of(connection)?;
+    identity(connection, &mut object)?;
     object.list_of_counts("directions", directions.each_ref());
     object.list_of_metrics("metrics", metrics.each_ref())?;
     if !is_without_responses(responses) {
@@ -102,10 +102,37 @@ fn connection_interval(it: &ConnectionInterval, line: &mut Vec<u8>) -> serde_jso
 fn connection(it: &Connection, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Connection { connection, directions, metrics } = it;
     let mut object = Object::begin("connection", line);
-    object.fields_of(connection)?;
+    identity(connection, &mut object)?;
     object.list_of_counts("directions", directions.each_ref());
     object.list_of_metrics("metrics", metrics.each_ref())?;
     object.end();
+    Ok(())
+}
+
+fn identity(it: &Identity, object: &mut Object<'_>) -> serde_json::Result<()> {
+    let Identity { id, ends, references, class, user, confidence, state, ending, .. } = it;
+    let Identity { opening_ns, established_ns, closing_ns, closed_ns, last_ns, until_ns, .. } = it;
+    object.number(b",\"id\":", (*id).into());
+    object.ends(ends)?;
+    let [first, second] = references.map(|it| it.map(u64::from));
+    object.number_or_null(b",\"references\":[", first);
+    object.number_or_null(b",", second);
+    object.number_or_null(b"],\"class\":", class.map(u64::from));
+    object.text("user", user)?;
+    object.text("confidence", confidence)?;
+    object.text("state", state)?;
+    match ending {
+        Some(ending) => object.text("ending", ending)?,
+        None => object.field("ending", ending)?,
+    }
+    object.number_or_null(b",\"opening_ns\":", *opening_ns);
+    object.number_or_null(b",\"established_ns\":", *established_ns);
+    object.number_or_null(b",\"closing_ns\":", *closing_ns);
+    object.number_or_null(b",\"closed_ns\":", *closed_ns);
+    object.number(b",\"last_ns\":", *last_ns);
+    if let Some(until_ns) = until_ns {
+        object.number(b",\"until_ns\":", *until_ns);
+    }
     Ok(())
 }
 
@@ -291,18 +318,6 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
-    /// Adds the fields of a structure, which has at least one.
-    fn fields_of(&mut self, of: &impl Serialize) -> serde_json::Result<()> {
-        let at = self.line.len();
-        serde_json::to_writer(&mut *self.line, of)?;
-        // Its first brace becomes a comma; the last one goes.
-        if let Some(brace) = self.line.get_mut(at) {
-            *brace = b',';
-        }
-        self.line.pop();
-        Ok(())
-    }
-
     fn counts(&mut self, name: &str, counts: &Counts) {
         self.name(name);
         push_counts(counts, self.line);
@@ -336,6 +351,9 @@ impl<'a> Object<'a> {
         Ok(())
     }
 }
+
+/// The bits of 1.0.
+const ONE: u64 = 1.0_f64.to_bits();
 
 /// Octets that any name of a measure has room in, with a comma, two quotation marks, a colon and a
 /// digit.
@@ -412,6 +430,17 @@ fn push_made_name(measure: Measure, line: &mut Vec<u8>) {
     line.extend_from_slice(name.as_bytes());
 }
 
+/// Appends a metric, or null. Most shares are zero or one.
+fn push_share(value: Option<f64>, line: &mut Vec<u8>) -> serde_json::Result<()> {
+    match value.map(f64::to_bits) {
+        None => line.extend_from_slice(b"null"),
+        Some(0) => line.extend_from_slice(b"0.0"),
+        Some(ONE) => line.extend_from_slice(b"1.0"),
+        Some(_) => serde_json::to_writer(line, &value)?,
+    }
+    Ok(())
+}
+
 /// Appends metrics by their symbols; those of another process may need an escape.
 fn push_metrics(metrics: &Named<Option<f64>>, line: &mut Vec<u8>) -> serde_json::Result<()> {
     line.push(b'{');
@@ -428,7 +457,7 @@ fn push_metrics(metrics: &Named<Option<f64>>, line: &mut Vec<u8>) -> serde_json:
             Cow::Owned(other) => serde_json::to_writer(&mut *line, other)?,
         }
         line.push(b':');
-        serde_json::to_writer(&mut *line, value)?;
+        push_share(*value, line)?;
     }
     line.push(b'}');
     Ok(())
@@ -457,6 +486,40 @@ mod tests {
             let ends = ["10.0.0.1:102".to_owned(), "[fd00::1]:9".to_owned()];
             let of = ControlBlocks { id: 7, ends, control_blocks };
             let (record, mut line) = (Record::ControlBlocks(Box::new(of)), Vec::new());
+            record.write_line(&mut line).unwrap();
+            let expected = format!("{}\n", serde_json::to_string(&record).unwrap());
+            assert_eq!(String::from_utf8(line).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn connections_in_any_state_have_the_octets_of_serde() {
+        let named = |value| Named(vec![(Cow::Borrowed("R_OM"), value)]);
+        for (place, value) in
+            [None, Some(0.0), Some(-0.0), Some(1.0), Some(0.1), Some(1e300), Some(f64::NAN)]
+                .into_iter()
+                .enumerate()
+        {
+            let time = Some(place as u64).filter(|place| *place % 2 == 1);
+            let identity = Identity {
+                id: u32::MAX,
+                ends: ["a\"b".to_owned(), "[fd00::1]:9".to_owned()],
+                references: [time.map(|time| time as u16), Some(u16::MAX)],
+                class: time.map(|_| 4),
+                user: "S7".to_owned(),
+                confidence: "likely".to_owned(),
+                state: "closed".to_owned(),
+                ending: time.map(|_| "graceful".to_owned()),
+                opening_ns: time,
+                established_ns: Some(u64::MAX),
+                closing_ns: None,
+                closed_ns: time,
+                last_ns: 7,
+                until_ns: time,
+            };
+            let (directions, metrics) = (Default::default(), [named(value), named(None)]);
+            let of = Connection { connection: identity, directions, metrics };
+            let (record, mut line) = (Record::Connection(Box::new(of)), Vec::new());
             record.write_line(&mut line).unwrap();
             let expected = format!("{}\n", serde_json::to_string(&record).unwrap());
             assert_eq!(String::from_utf8(line).unwrap(), expected);
