@@ -16,7 +16,8 @@ use crate::state::event::{USER_DATA_CUT, ends};
 use crate::{Counts, Head, Named, Record, Replies, Slowness, sum};
 use core::slice;
 use meter::observation::DelayKind;
-use meter::registry::Measure;
+use meter::registry::{KindCount, Measure};
+use wire::tp::Kind;
 
 /// Share from which losses, retransmissions and refusals are bad.
 const BAD_SHARE: f64 = 0.01;
@@ -154,6 +155,19 @@ fn words(files: &[String]) -> String {
     files.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// True for the measures of a connection on which findings and its weight rest.
+fn is_judged(measure: Measure) -> bool {
+    match measure {
+        Measure::OfKind(kind, KindCount::Retransmissions) => matches!(kind, Kind::Cr | Kind::Dt),
+        Measure::OfKind(_, count) => count == KindCount::Tpdus,
+        Measure::Delay(DelayKind::ClosedWindow, _)
+        | Measure::WindowClosedSince
+        | Measure::DtIntoClosedWindow
+        | Measure::ResponsesAmbiguous => true,
+        _ => false,
+    }
+}
+
 /// Findings of a stream as records, from the records of its end.
 pub struct Findings {
     model: Model,
@@ -168,8 +182,13 @@ impl Findings {
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: Record) {
         match record {
-            // No finding needs the event.
-            Record::Connection(whole) => self.model.conclude_connection(*whole),
+            // No finding needs the event, or the other measures of thousands of connections.
+            Record::Connection(mut whole) => {
+                for sent in &mut whole.directions {
+                    sent.0.retain(|(measure, _)| is_judged(*measure));
+                }
+                self.model.conclude_connection(*whole);
+            }
             record if self.judges(&record) => self.model.take(record),
             _ => {}
         }

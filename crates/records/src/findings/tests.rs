@@ -1,5 +1,6 @@
 use super::*;
 use crate::state::model::tests::fed;
+use meter::registry;
 
 #[test]
 fn losses_of_the_capture_come_before_its_findings() {
@@ -175,4 +176,44 @@ fn silences_and_missing_frames_of_streams_are_found() {
             .iter()
             .any(|it| it.text.starts_with(text) && it.detail.as_deref() == Some(worst))
     );
+}
+
+#[test]
+fn findings_need_no_measure_of_a_connection_that_is_not_kept() {
+    let head = fed(&[], &[], None, 0).head;
+    let of = |values: registry::Values, first: u64| {
+        let values = values.into_iter().zip(first..);
+        serde_json::to_string(&Counts(values.map(|((it, _), value)| (it, value)).collect()))
+            .unwrap()
+    };
+    let all = of(registry::of_network(&meter::measure::Measures::default()), 1_000);
+    let mut records = vec![format!(
+        r#"{{"type":"total","intervals":1,"start_ns":0,"length_ns":9,"measures":{all},"metrics":{{}}}}"#
+    )];
+    for (id, ending) in [(1, "null"), (2, r#""abrupt""#), (3, r#""erroneous""#)] {
+        let mut sent = of(registry::of_direction(&meter::Direction::default()), 100 * id);
+        sent.truncate(sent.len() - 1);
+        sent.push_str(r#","window_closed_since_ns":7}"#);
+        records.push(format!(
+            r#"{{"type":"connection","id":{id},"ends":["a","b{id}"],"references":[1,2],"class":4,
+            "user":"unknown","confidence":"none","state":"established","ending":{ending},
+            "opening_ns":null,"established_ns":0,"closing_ns":null,"closed_ns":null,
+            "last_ns":9000,"directions":[{sent},{sent}]}}"#
+        ));
+    }
+    let (mut kept, mut whole) = (Findings::new(&head), Model::new(head));
+    for record in &records {
+        let record: Record = serde_json::from_str(record).unwrap();
+        kept.take(record.clone());
+        whole.take(record);
+    }
+    let weights = |model: &Model| -> Vec<_> {
+        model.connections.values().map(|known| (known.weight(), known.closed_since())).collect()
+    };
+    assert_eq!(weights(&kept.model), weights(&whole));
+    let (kept, whole) = (findings(&kept.model), findings(&whole));
+    assert_eq!(kept, whole);
+    // Windows, DTs beyond the credit, ambiguous replies, retransmitted DTs and CRs, refusals and two kinds of ends.
+    let evidence = whole.iter().filter(|finding| finding.connection.is_some()).count();
+    assert!(evidence >= 6, "{whole:?}");
 }
