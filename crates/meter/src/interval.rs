@@ -83,12 +83,9 @@ struct Span {
 /// Interval that is over and has not been taken.
 #[derive(Clone, Debug)]
 struct Over {
-    index: u64,
-    start: Instant,
-    /// Number of intervals: one, or all those of a silence.
-    intervals: u64,
     is_silent: bool,
-    sum: Box<Sum>,
+    /// Boxed, because it is thousands of octets and is handed on.
+    report: Box<Report>,
 }
 
 /// Interval under way.
@@ -338,22 +335,30 @@ impl Intervals {
         current.start = start + Duration::from_nanos(self.length_nanos.saturating_mul(passed));
         current.end = current.start + length;
         current.last = current.last.max(current.start);
-        let sum = Box::new(core::mem::replace(&mut self.sum, Sum::new(self.bounds_octets)));
-        self.total.measures.add(&sum.measures);
-        self.total.oddities.merge(&sum.oddities);
-        let is_silent = sum.is_nothing();
-        self.push(Over { index, start, intervals: 1, is_silent, sum });
+        self.total.measures.add(&self.sum.measures);
+        self.total.oddities.merge(&self.sum.oddities);
+        let is_silent = self.sum.is_nothing();
+        let sum = core::mem::replace(&mut self.sum, Sum::new(self.bounds_octets));
+        let span = Span { start, length, intervals: 1 };
+        let report = Box::new(sum.report(Some(index), span, self.channel));
+        self.push(Over { is_silent, report });
         if passed > 1 {
-            let (index, start) = (index + 1, start + length);
-            let sum = Box::new(Sum::new(self.bounds_octets));
-            self.push(Over { index, start, intervals: passed - 1, is_silent: true, sum });
+            let (start, intervals) = (start + length, passed - 1);
+            let length = Duration::from_nanos(self.length_nanos.saturating_mul(intervals));
+            let span = Span { start, length, intervals };
+            let sum = Sum::new(self.bounds_octets);
+            let report = Box::new(sum.report(Some(index + 1), span, self.channel));
+            self.push(Over { is_silent: true, report });
         }
     }
 
     /// Queues an interval that is over; a silence extends the silence before it.
     fn push(&mut self, over: Over) {
         if let Some(last) = self.over.back_mut().filter(|last| last.is_silent && over.is_silent) {
-            last.intervals += over.intervals;
+            let Report { intervals, length, measures, metrics, .. } = &mut *last.report;
+            *intervals += over.report.intervals;
+            *length = Duration::from_nanos(self.length_nanos.saturating_mul(*intervals));
+            *metrics = self::metrics(&Basis { measures, length: *length, channel: self.channel });
             return;
         }
         if self.over.len() >= MAXIMUM_WAITING {
@@ -365,15 +370,8 @@ impl Intervals {
 
     /// Takes the oldest interval that is over.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Report> {
-        if self.over.is_empty() { None } else { self.take_one() }
-    }
-
-    fn take_one(&mut self) -> Option<Report> {
-        let length_nanos = self.length_nanos;
-        let Over { index, start, intervals, sum, .. } = self.over.pop_front()?;
-        let length = Duration::from_nanos(length_nanos.saturating_mul(intervals));
-        Some(sum.report(Some(index), Span { start, length, intervals }, self.channel))
+    pub(crate) fn take(&mut self) -> Option<Box<Report>> {
+        self.over.pop_front().map(|over| over.report)
     }
 
     /// Latest time known.
@@ -501,7 +499,7 @@ mod tests {
         frame(&mut intervals, 5);
         frame(&mut intervals, 10_000_000_005);
         intervals.finish();
-        let reports: Vec<Report> = core::iter::from_fn(|| intervals.take()).collect();
+        let reports: Vec<Box<Report>> = core::iter::from_fn(|| intervals.take()).collect();
         let covered: Vec<u64> = reports.iter().map(|report| report.intervals).collect();
         assert_eq!(covered, [1, 999_999_999, 1]);
         assert_eq!(reports[1].length, Duration::from_secs(9_999_999_990));

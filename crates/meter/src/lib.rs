@@ -365,7 +365,7 @@ impl Meter {
     /// Takes the oldest interval that is over. Call it as intervals end: a meter keeps some hundred
     /// thousand, then drops the oldest.
     #[inline]
-    pub fn take_interval(&mut self) -> Option<Report> {
+    pub fn take_interval(&mut self) -> Option<Box<Report>> {
         self.intervals.take()
     }
 

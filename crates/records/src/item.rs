@@ -124,7 +124,7 @@ pub struct Place {
 /// A measurement interval, or its part up to a report.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    pub report: Report,
+    pub report: Box<Report>,
     /// True if the measurement interval is over.
     pub is_over: bool,
     /// Frames in it, of any protocol.

@@ -459,14 +459,14 @@ impl Recorder {
     fn report(&mut self, now: Instant) {
         let Some(report) = self.meter.under_way() else { return };
         let (index, start) = (report.index, report.start);
-        self.push_interval(report, false);
+        self.push_interval(Box::new(report), false);
         if self.details.top > 0 {
             self.items.extend(self.baseline.tell(index, &mut self.meter, self.has_names, now));
             self.tell_so_far(index, start);
         }
     }
 
-    fn push_interval(&mut self, report: meter::Report, is_over: bool) {
+    fn push_interval(&mut self, report: Box<meter::Report>, is_over: bool) {
         let frames = self.frames - self.frames_before;
         if is_over {
             self.frames_before = self.frames;
@@ -510,7 +510,7 @@ impl Recorder {
             let (measures, channel) = (&total.measures, self.settings.channel);
             total.metrics = metrics(&Basis { measures, length: total.length, channel });
             let index = last.index;
-            self.push_interval(last, true);
+            self.push_interval(Box::new(last), true);
             if self.details.top > 0 {
                 self.items.extend(self.baseline.tell(index, &mut self.meter, self.has_names, now));
             }

@@ -82,7 +82,7 @@ fn reads_the_same(study: &Study) {
     assert_eq!(told(&direct_total), told(&file_total));
     loop {
         let (one, other) = (direct.take_interval(), from_file.take_interval());
-        assert_eq!(one.as_ref().map(told), other.as_ref().map(told));
+        assert_eq!(one.as_deref().map(told), other.as_deref().map(told));
         if one.is_none() {
             break;
         }

@@ -52,10 +52,10 @@ fn measure(draws_seed: u64, table_seed: u64) -> Vec<Report> {
         let captured = &octets[..octets.len() - draws.below(3) * draws.below(octets.len()) / 2];
         meter.observe(Instant::from_nanos(at), Link::Ethernet, captured, octets.len());
         assert!(meter.connections() <= 12, "the table is full");
-        reports.extend(core::iter::from_fn(|| meter.take_interval()));
+        reports.extend(core::iter::from_fn(|| meter.take_interval()).map(|report| *report));
     }
     let total = meter.finish();
-    reports.extend(core::iter::from_fn(|| meter.take_interval()));
+    reports.extend(core::iter::from_fn(|| meter.take_interval()).map(|report| *report));
     reports.push(total);
     reports
 }

@@ -26,10 +26,10 @@ fn reports_of(settings: Settings, snapshot_octets: usize) -> Option<Vec<Report>>
     for frame in trace {
         let captured = &frame.octets[..frame.octets.len().min(snapshot_octets)];
         meter.observe(frame.at, Link::Ethernet, captured, frame.original_octets);
-        reports.extend(core::iter::from_fn(|| meter.take_interval()));
+        reports.extend(core::iter::from_fn(|| meter.take_interval()).map(|report| *report));
     }
     let total = meter.finish();
-    reports.extend(core::iter::from_fn(|| meter.take_interval()));
+    reports.extend(core::iter::from_fn(|| meter.take_interval()).map(|report| *report));
     reports.push(total);
     Some(reports)
 }

@@ -34,7 +34,9 @@ fn check(path: &Path) -> usize {
     let mut measured = Measures::default();
     let mut met = Oddities::default();
     let mut under_way = meter.under_way();
-    for report in core::iter::from_fn(|| meter.take_interval().or_else(|| under_way.take())) {
+    for report in
+        core::iter::from_fn(|| meter.take_interval().or_else(|| under_way.take().map(Box::new)))
+    {
         measured.add(&report.measures);
         met.merge(&report.oddities);
     }

@@ -68,7 +68,8 @@ impl Readings {
             }
         }
         let total = meter.finish();
-        let intervals = core::iter::from_fn(|| meter.take_interval()).collect();
+        let intervals =
+            core::iter::from_fn(|| meter.take_interval()).map(|report| *report).collect();
         Self { intervals, total, alone }
     }
 
