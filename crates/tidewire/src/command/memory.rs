@@ -13,7 +13,7 @@ const ANSWERED_OCTETS: usize = 8_306;
 const ASSOCIATED_OCTETS: usize = 2_600;
 /// Octets of memory of such an association with four services, each with 40 response times that
 /// spread over many classes: likewise.
-const SERVED_OCTETS: usize = 44_000;
+const SERVED_OCTETS: usize = 39_000;
 /// Octets of memory of a host with its counts of both directions, as measured with 16,000 hosts.
 const HOST_OCTETS: usize = 2_400;
 
