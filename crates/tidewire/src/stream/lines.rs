@@ -276,7 +276,7 @@ fn row(interval: &Interval) -> String {
 }
 
 /// Adds a cell behind a space, in a column of at most [`SPACES`].
-// Formatting takes longer than the intervals of some captures.
+// The formatter takes longer than metering the intervals of some captures.
 fn push_right(line: &mut String, cell: &str, width: usize) {
     line.push(' ');
     line.push_str(SPACES.get(cell.len()..width).unwrap_or_default());
