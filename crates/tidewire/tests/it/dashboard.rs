@@ -136,7 +136,10 @@ fn a_real_prometheus_scrapes_counts_and_answers_the_dashboard() {
     loop {
         let targets = prometheus.ask("/api/v1/targets").unwrap_or_default();
         let target = &targets["data"]["activeTargets"][0];
-        if target["health"] == "up" {
+        // A target is up shortly before its counts can be queried.
+        let has_counts =
+            || prometheus.query("tidewire_frames_total")["data"]["result"][0].is_object();
+        if target["health"] == "up" && has_counts() {
             break;
         }
         let log = || fs::read_to_string(prometheus.folder.path().join("log")).unwrap();
