@@ -77,30 +77,39 @@ pub fn of_traffic(traffic: &Traffic) -> Values {
     values
 }
 
-/// Counts of a scope, without those of all kinds of TPDUs together. With each its value, and true if zero is stated
-/// even of an interval, as for a sequence number.
-type Scoped<F> = LazyLock<Vec<(Measure, F, bool)>>;
+/// Count of a scope.
+struct Scoped<F> {
+    measure: Measure,
+    /// Its value.
+    of: F,
+    /// True if zero is a value of an interval too, as for a sequence number.
+    is_latest: bool,
+}
 
-fn scoped<F>(of: fn(Count) -> Option<F>) -> Vec<(Measure, F, bool)> {
+/// Counts of a scope, without those of all kinds of TPDUs together.
+fn scoped<F>(of: fn(Count) -> Option<F>) -> Vec<Scoped<F>> {
     let mut counts = Vec::new();
     for count in Count::ALL {
         let measure = Measure::from(count);
         if let Some(of) = of(count).filter(|_| !measure.is_total_of_kinds()) {
-            counts.push((measure, of, measure.aggregation() == Aggregation::Latest));
+            let is_latest = measure.aggregation() == Aggregation::Latest;
+            counts.push(Scoped { measure, of, is_latest });
         }
     }
     counts
 }
 
-static OF_HOST: Scoped<fn(&Traffic) -> u64> = LazyLock::new(|| scoped(|count| count.row().host));
-static OF_SIDE: Scoped<fn(&Direction) -> Option<u64>> =
-    LazyLock::new(|| scoped(|count| count.row().side));
+type OfHost = fn(&Traffic) -> u64;
+type OfSide = fn(&Direction) -> Option<u64>;
+
+static OF_HOST: LazyLock<Vec<Scoped<OfHost>>> = LazyLock::new(|| scoped(|count| count.row().host));
+static OF_SIDE: LazyLock<Vec<Scoped<OfSide>>> = LazyLock::new(|| scoped(|count| count.row().side));
 
 /// Values of what a host sent or received in an interval: those that are not zero, without totals of all kinds of
 /// TPDUs and the longest times of the whole.
 pub fn interval_of_traffic(traffic: &Traffic) -> Values {
     let mut values = Values::with_capacity(CHOSEN_VALUES);
-    for (measure, of, is_latest) in OF_HOST.iter() {
+    for Scoped { measure, of, is_latest } in OF_HOST.iter() {
         let value = of(traffic);
         if value > 0 || *is_latest {
             values.push((*measure, value));
@@ -114,7 +123,7 @@ pub fn interval_of_traffic(traffic: &Traffic) -> Values {
 /// stated if they are zero.
 pub fn interval_of_direction(direction: &Direction) -> Values {
     let mut values = Values::with_capacity(CHOSEN_VALUES);
-    for (measure, of, is_latest) in OF_SIDE.iter() {
+    for Scoped { measure, of, is_latest } in OF_SIDE.iter() {
         if let Some(value) = of(direction)
             && (value > 0 || *is_latest)
         {
@@ -129,7 +138,7 @@ pub fn interval_of_direction(direction: &Direction) -> Values {
 /// not send, and size classes and busiest seconds without a TPDU, are left out.
 pub fn whole_of_direction(direction: &Direction) -> Values {
     let mut values = Values::with_capacity(CHOSEN_VALUES);
-    for (measure, of, _) in OF_SIDE.iter() {
+    for Scoped { measure, of, .. } in OF_SIDE.iter() {
         if let Some(value) = of(direction)
             && (value > 0 || !measure.is_peak())
         {

@@ -1,8 +1,10 @@
 use super::*;
-use crate::measure::{NO_BOUND_OCTETS, Times, Waits};
+use crate::measure::{NO_BOUND_OCTETS, Sizes, Summary, Times, Transport, Volume, Waits};
 use crate::observation::Tpdu;
+use crate::track::Numbers;
 use core::time::Duration;
 use std::collections::BTreeSet;
+use wire::time::Instant;
 
 /// Values that are not zero, under their names.
 fn named(values: &Values) -> Vec<(String, u64)> {
@@ -104,4 +106,78 @@ fn fewer_bounds_make_fewer_classes() {
     let dts: Vec<(String, u64)> = values.iter().filter_map(dts).collect();
     let expected = [("to_64_octets", 2), ("to_1024_octets", 1), ("beyond_1024_octets", 1)];
     assert_eq!(dts, expected.map(|(name, value)| (name.to_owned(), value)));
+}
+
+/// Directions and traffic whose values are zero or not as drawn.
+fn drawn(draw: &mut crate::draw::Draw) -> (Direction, Traffic) {
+    let mut value = || u64::from(draw.below(3));
+    let volumes = core::array::from_fn(|_| match value() {
+        0 => Volume::default(),
+        tpdus => Volume {
+            tpdus,
+            header_octets: value(),
+            data_octets: value(),
+            information_octets: value(),
+            retransmissions: value(),
+        },
+    });
+    let mut times = || match value() {
+        0 => Times::default(),
+        count => Times { count, total_ns: value(), max_ns: value() },
+    };
+    let waits = Waits { round_trip: times(), response: times(), ..Waits::default() };
+    let mut sizes = Sizes::default();
+    for class in &mut sizes.classes {
+        (class.tpdus, class.dt_retransmissions, class.tsdus) = (value(), value(), value());
+    }
+    let numbers = (value() > 0).then(|| Numbers {
+        sent: value(),
+        acknowledged: Some(value()),
+        allowed: None,
+    });
+    let direction = Direction {
+        volumes,
+        numbers,
+        tsdus: value(),
+        roles: [value(), value(), value(), value()],
+        closed_since: (value() > 0).then(|| Instant::from_nanos(value())),
+        sizes,
+        waits,
+        replied: Summary { count: 1, p50_ns: 9, ..Summary::default() },
+        ..Direction::default()
+    };
+    let transport = Transport::of_volumes(volumes);
+    let mut traffic = Traffic { transport, sizes, waits, ..Traffic::default() };
+    traffic.tsdus.octets = value();
+    (direction, traffic)
+}
+
+#[test]
+fn records_state_the_values_that_a_reader_cannot_infer() {
+    let mut draw = crate::draw::Draw(0x2026_1128);
+    for _ in 0..500 {
+        let (direction, traffic) = drawn(&mut draw);
+        let is_of_interval = |(measure, value): &(Measure, u64)| {
+            let rule = measure.aggregation();
+            let is_longest = rule == Aggregation::Maximum && measure.unit() == Unit::Nanoseconds;
+            let is_quantile = matches!(rule, Aggregation::Quantile | Aggregation::Minimum);
+            (*value > 0 || rule == Aggregation::Latest)
+                && !is_longest
+                && !is_quantile
+                && !measure.is_total_of_kinds()
+        };
+        let chosen = |mut values: Values| {
+            values.retain(is_of_interval);
+            values
+        };
+        assert_eq!(interval_of_direction(&direction), chosen(of_direction(&direction)));
+        assert_eq!(interval_of_traffic(&traffic), chosen(of_traffic(&traffic)));
+        let mut whole = of_direction(&direction);
+        whole.retain(|(measure, value)| match *measure {
+            Measure::OfKind(kind, _) => direction.of(kind).tpdus > 0,
+            Measure::OfSize(..) => *value > 0,
+            measure => (*value > 0 || !measure.is_peak()) && !measure.is_total_of_kinds(),
+        });
+        assert_eq!(whole_of_direction(&direction), whole);
+    }
 }
