@@ -293,12 +293,12 @@ impl Histogram {
         }
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
         for (row, _) in rows {
-            let first = Class { row, leading: least_in(row) };
-            let place = self.place(first);
-            let width = 2 * PER_DOUBLING - usize::from(first.leading);
             if found.is_complete() {
                 break;
             }
+            let first = Class { row, leading: least_in(row) };
+            let place = self.place(first);
+            let width = 2 * PER_DOUBLING - usize::from(first.leading);
             let counts = self.counts.get(place..place + width).unwrap_or_default();
             for (chunk, counts) in (0..).step_by(TOGETHER).zip(counts.chunks(TOGETHER)) {
                 let lower = counts.iter().fold(0, |sum, count| sum + u32::from(*count));
