@@ -177,7 +177,7 @@ impl Passing<'_> {
                 one(capture, recorder, frames, teller)?
             };
             match passed {
-                Ok(Some(())) => {
+                Ok(true) => {
                     has_begun = true;
                     if recorder.has_found() || teller.prints_samples() {
                         teller.tell(recorder)?;
@@ -190,7 +190,7 @@ impl Passing<'_> {
                     teller.publish(recorder, || health(recorder));
                     frames.end(Stage::Output);
                 }
-                Ok(None) => break,
+                Ok(false) => break,
                 // A request for metrics may arrive while no frames come.
                 Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => {
                     teller.pass_silence(recorder)?;
@@ -218,20 +218,20 @@ pub(super) fn health(recorder: &Recorder) -> Health {
 }
 
 /// Passes frames to the meter until it has a result or the capture describes its interfaces anew.
-/// Returns none at the end of the capture.
+/// Returns false at the end of the capture.
 fn drain(
     capture: &mut Capture,
     recorder: &mut Recorder,
     descriptions: u64,
-) -> Result<Option<()>, CaptureError> {
+) -> Result<bool, CaptureError> {
     while let Some(Frame { at, link, octets, original_octets, .. }) = capture.next()? {
         recorder.observe(at, link, octets, original_octets);
         let is_described = capture.descriptions() != descriptions;
         if recorder.has_found() || is_described || interrupt::requested() {
-            return Ok(Some(()));
+            return Ok(true);
         }
     }
-    Ok(None)
+    Ok(false)
 }
 
 /// Passes the first frame to the meter as [`one`] does. From then on the content of the capture's
@@ -241,10 +241,10 @@ fn first(
     recorder: &mut Recorder,
     frames: &mut FramePipeline,
     teller: &mut Reporter<'_>,
-) -> io::Result<Result<Option<()>, CaptureError>> {
+) -> io::Result<Result<bool, CaptureError>> {
     let Frame { at, link, octets, original_octets, interface } = match capture.next() {
         Ok(Some(frame)) => frame,
-        Ok(None) => return Ok(Ok(None)),
+        Ok(None) => return Ok(Ok(false)),
         Err(error) => return Ok(Err(error)),
     };
     let octets = &octets.to_vec();
@@ -260,7 +260,7 @@ fn first(
         frames.observe(recorder, &Frame { at, link, octets, original_octets, interface });
     }
     frames.end(Stage::Metering);
-    Ok(Ok(Some(())))
+    Ok(Ok(true))
 }
 
 /// Content of a capture's frames.
@@ -268,17 +268,17 @@ fn content(capture: &Capture) -> Content {
     if capture.leaves_out_data() { Content::Headers } else { Content::Whole }
 }
 
-/// Passes one frame to the meter when it is due, and to all other outputs; returns none at the end
+/// Passes one frame to the meter when it is due, and to all other outputs; returns false at the end
 /// of the capture.
 fn one(
     capture: &mut Capture,
     recorder: &mut Recorder,
     frames: &mut FramePipeline,
     teller: &mut Reporter<'_>,
-) -> io::Result<Result<Option<()>, CaptureError>> {
+) -> io::Result<Result<bool, CaptureError>> {
     let frame = match capture.next() {
         Ok(Some(frame)) => frame,
-        Ok(None) => return Ok(Ok(None)),
+        Ok(None) => return Ok(Ok(false)),
         Err(error) => return Ok(Err(error)),
     };
     let Frame { at, link, octets, original_octets, interface } = frame;
@@ -294,7 +294,7 @@ fn one(
         frames.observe(recorder, &frame);
     }
     frames.end(Stage::Metering);
-    Ok(Ok(Some(())))
+    Ok(Ok(true))
 }
 
 /// Opens a capture; `-` is standard input.
