@@ -33,7 +33,7 @@ pub(crate) const COUNTS: [Measure; 6] = [
 
 /// Columns of most lines of intervals.
 const ROW_COLUMNS: usize = 80;
-/// Fills a cell; no column is wider.
+/// Spaces to fill a cell; no column is wider.
 const SPACES: &str = "               ";
 
 /// Formats records as they come.
@@ -257,29 +257,33 @@ fn row(interval: &Interval) -> String {
     let utilisation = utilisation.map_or_else(|| "n/a".to_owned(), |share| percent(share * 100.0));
     let mut start = calendar::time_of_day(Instant::from_nanos(interval.start_ns));
     start.truncate("00:00:00.000000".len());
-    let mut line = interval.index.unwrap_or(0).to_string();
-    line.extend((!interval.complete).then_some('+'));
+    let more = if interval.complete { "" } else { "+" };
+    let index = format!("{}{more}", interval.index.unwrap_or(0));
     // After years of silence the number is long: the next columns give way.
-    let more = line.len().saturating_sub(4);
-    let few = 7_usize.saturating_sub(more);
-    let widths = [few, 10 - more.saturating_sub(7).min(10), 7, 7, 6, 7];
-    line.insert_str(0, SPACES.get(line.len()..4).unwrap_or_default());
-    line.reserve(ROW_COLUMNS);
+    let more = index.len().saturating_sub(4);
+    let (few, many) = (7_usize.saturating_sub(more), 10 - more.saturating_sub(7).min(10));
+    let mut line = String::with_capacity(ROW_COLUMNS);
+    push_right(&mut line, &index, 4);
     line.push(' ');
     line.push_str(&start);
-    line.push_str(SPACES.get(start.len()..15).unwrap_or_default());
-    for (measure, width) in COUNTS.into_iter().zip(widths) {
+    line.push_str(fill(&start, 15));
+    for (measure, width) in COUNTS.into_iter().zip([few, many, 7, 7, 6, 7]) {
+        line.push(' ');
         push_right(&mut line, &shown(measures, measure), width);
     }
+    line.push(' ');
     push_right(&mut line, &utilisation, 7);
     line
 }
 
-/// Adds a cell behind a space, in a column of at most [`SPACES`].
+/// Returns the spaces that fill a cell up to a width.
 // The formatter takes longer than metering the intervals of some captures.
+fn fill(cell: &str, width: usize) -> &'static str {
+    SPACES.get(cell.len()..width).unwrap_or_default()
+}
+
 fn push_right(line: &mut String, cell: &str, width: usize) {
-    line.push(' ');
-    line.push_str(SPACES.get(cell.len()..width).unwrap_or_default());
+    line.push_str(fill(cell, width));
     line.push_str(cell);
 }
 
