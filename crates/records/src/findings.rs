@@ -155,7 +155,7 @@ fn words(files: &[String]) -> String {
     files.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// True for the measures of a connection on which findings and its weight rest.
+/// True for the measures of a connection on which findings and its weight rest. A finding that reads another one adds it here.
 fn is_judged(measure: Measure) -> bool {
     match measure {
         Measure::OfKind(kind, KindCount::Retransmissions) => matches!(kind, Kind::Cr | Kind::Dt),
