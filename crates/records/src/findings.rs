@@ -168,6 +168,11 @@ fn is_judged(measure: Measure) -> bool {
     }
 }
 
+/// True for the measures of what a host sent on which findings rest.
+const fn is_judged_of_host(measure: Measure) -> bool {
+    matches!(measure, Measure::Delay(DelayKind::Response, _))
+}
+
 /// Findings of a stream as records, from the records of its end.
 pub struct Findings {
     model: Model,
@@ -188,6 +193,11 @@ impl Findings {
                     sent.0.retain(|(measure, _)| is_judged(*measure));
                 }
                 self.model.conclude_connection(*whole);
+            }
+            Record::Host(mut host) => {
+                host.sent.0.retain(|(measure, _)| is_judged_of_host(*measure));
+                host.received.0.clear();
+                self.model.take(Record::Host(host));
             }
             record if self.judges(&record) => self.model.take(record),
             _ => {}

@@ -179,7 +179,7 @@ fn silences_and_missing_frames_of_streams_are_found() {
 }
 
 #[test]
-fn findings_need_no_measure_of_a_connection_that_is_not_kept() {
+fn findings_need_no_measure_that_is_not_kept() {
     let head = fed(&[], &[], None, 0).head;
     let of = |values: registry::Values, first: u64| {
         let values = values.into_iter().zip(first..);
@@ -201,6 +201,12 @@ fn findings_need_no_measure_of_a_connection_that_is_not_kept() {
             "last_ns":9000,"directions":[{sent},{sent}]}}"#
         ));
     }
+    for (host, first) in [("a", 100), ("b", 200)] {
+        let sent = of(registry::of_host(&meter::Host::default()), first);
+        records.push(format!(
+            r#"{{"type":"host","host":"{host}","sent":{sent},"received":{sent},"metrics":{{}}}}"#
+        ));
+    }
     let (mut kept, mut whole) = (Findings::new(&head), Model::new(head));
     for record in &records {
         let record: Record = serde_json::from_str(record).unwrap();
@@ -216,4 +222,6 @@ fn findings_need_no_measure_of_a_connection_that_is_not_kept() {
     // Windows, DTs beyond the credit, ambiguous replies, retransmitted DTs and CRs, refusals and two kinds of ends.
     let evidence = whole.iter().filter(|finding| finding.connection.is_some()).count();
     assert!(evidence >= 6, "{whole:?}");
+    let slowest = whole.iter().find(|finding| finding.text.starts_with("b replies slowest"));
+    assert!(slowest.is_some_and(|it| it.detail.is_some()), "{whole:?}");
 }
