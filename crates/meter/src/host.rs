@@ -4,7 +4,7 @@
 //! number. The number of addresses is limited; so is, further, the number of hosts with measures of
 //! their own, and the traffic of the remaining hosts is summed.
 
-use crate::measure::{Distribution, Places, Sizes, Sums, Traffic, Waits};
+use crate::measure::{Distribution, Places, Sizes, Summary, Sums, Traffic, Waits};
 use crate::observation::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -112,6 +112,57 @@ pub struct ChangedHost {
     pub traffic: [Traffic; 2],
 }
 
+/// Hosts as of one time, each in its place in the order of their first TPDU; last the sum of the hosts beyond the
+/// limit.
+#[derive(Clone, Debug)]
+pub struct HostReports {
+    /// Addresses of the hosts with counts of their own.
+    addresses: Vec<Address>,
+    counts: Counts,
+    /// True if there are hosts beyond the limit.
+    has_others: bool,
+}
+
+impl HostReports {
+    /// Number of places.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.addresses.len() + usize::from(self.has_others)
+    }
+
+    /// Address of the host in a place; none for the hosts beyond the limit.
+    #[must_use]
+    pub fn address(&self, place: usize) -> Option<&Address> {
+        self.addresses.get(place)
+    }
+
+    /// Response times of the replies of the host in a place.
+    #[must_use]
+    pub fn replied(&self, place: usize) -> Summary {
+        let replied = self.counts.replied.get(&self.number(place));
+        replied.map(Distribution::summary).unwrap_or_default()
+    }
+
+    /// Takes the host in a place, which is left without counts; none beyond the last.
+    pub fn take(&mut self, place: usize) -> Option<Host> {
+        let number = self.number(place);
+        let address = self.addresses.get(place).copied();
+        let traffic = match number {
+            Some(_) => &mut **self.counts.measured.get_mut(place)?,
+            None if self.has_others && place == self.addresses.len() => &mut self.counts.others,
+            None => return None,
+        };
+        let [sent, received] = core::mem::take(traffic);
+        let replied = self.counts.replied.remove(&number).unwrap_or_default();
+        Some(Host { address, sent, received, replied })
+    }
+
+    /// Number of the host in a place; none for the hosts beyond the limit.
+    fn number(&self, place: usize) -> Met {
+        HostNumber::try_from(place).ok().filter(|_| place < self.addresses.len())
+    }
+}
+
 /// Number of a host.
 pub(crate) type HostNumber = u32;
 
@@ -136,7 +187,8 @@ pub(crate) struct Hosts {
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     /// Traffic sent and received, by host number.
-    measured: Vec<[Traffic; 2]>,
+    #[expect(clippy::vec_box, reason = "thousands of octets, which would be moved to make room")]
+    measured: Vec<Box<[Traffic; 2]>>,
     /// Traffic of the hosts beyond the limit.
     others: [Traffic; 2],
     /// Response times by host number; those of the hosts beyond the limit under none.
@@ -182,7 +234,7 @@ impl Counts {
 
     /// Adds a host with measures of its own.
     fn push(&mut self) {
-        self.measured.push([Traffic::new(self.bounds), Traffic::new(self.bounds)]);
+        self.measured.push(Box::new([Traffic::new(self.bounds), Traffic::new(self.bounds)]));
         self.changes.has_changed.push(false);
     }
 
@@ -337,7 +389,7 @@ impl Hosts {
         // Hosts have many counts, and are not moved to make room.
         let mut changed = Vec::with_capacity(list.len() + 1);
         changed.extend(list.into_iter().filter_map(|number| {
-            let traffic = measured.get(number as usize)?.clone();
+            let traffic = (**measured.get(number as usize)?).clone();
             Some(ChangedHost {
                 key: HostKey(number),
                 address: Some(*self.address(number)),
@@ -353,24 +405,11 @@ impl Hosts {
         self.counts.replied.get(&key.number()).cloned().unwrap_or_default()
     }
 
-    /// Hosts with their counts, in the order of their first TPDU; last the sum of the hosts beyond
-    /// the limit.
-    pub(crate) fn iter(&self, counts: Counts) -> impl Iterator<Item = Host> {
-        let Counts { measured, others: [sent, received], mut replied, .. } = counts;
-        let others = (self.addresses.len() > measured.len()).then(|| Host {
-            address: None,
-            sent,
-            received,
-            replied: replied.remove(&None).unwrap_or_default(),
-        });
-        let own = (0..).zip(&self.addresses).zip(measured);
-        let own = own.map(move |((number, address), [sent, received])| Host {
-            address: Some(*address),
-            sent,
-            received,
-            replied: replied.remove(&Some(number)).unwrap_or_default(),
-        });
-        own.chain(others)
+    /// Hosts with these counts.
+    pub(crate) fn reports(&self, counts: Counts) -> HostReports {
+        let own = counts.measured.len();
+        let addresses = self.addresses.get(..own).unwrap_or_default().to_vec();
+        HostReports { addresses, counts, has_others: self.addresses.len() > own }
     }
 }
 

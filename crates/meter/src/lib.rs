@@ -53,7 +53,7 @@ pub use follow::transactions::{
     Extremes, PollingClient, RequestGaps, TransactionCounts, TransactionFigures, TransactionKey,
     TransactionProtocol, TransactionReport,
 };
-pub use host::{Address, ChangedHost, Host, HostKey};
+pub use host::{Address, ChangedHost, Host, HostKey, HostReports};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
 pub use tsdu::{Tsdu, TsduLimits};
@@ -433,6 +433,13 @@ impl Meter {
     /// Hosts with the traffic that each sent and received since measuring began, in the order of
     /// their first TPDU.
     pub fn each_host(&self) -> impl Iterator<Item = Host> {
+        let mut hosts = self.hosts();
+        (0..hosts.places()).filter_map(move |place| hosts.take(place))
+    }
+
+    /// The same hosts by their places, for readers that take them in another order.
+    #[must_use]
+    pub fn hosts(&self) -> HostReports {
         let now = self.last().unwrap_or_default();
         self.tracker.hosts(now, self.streams.report(now, &()))
     }

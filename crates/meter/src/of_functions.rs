@@ -1,6 +1,6 @@
 //! Reports of a meter on the functions of servers.
 
-use crate::{Meter, TransactionReport};
+use crate::{Meter, TransactionKey, TransactionReport};
 
 impl Meter {
     /// Keeps the times between the requests of each client from now on, for
@@ -19,7 +19,21 @@ impl Meter {
         all
     }
 
-    /// The same in no order, without copies and without the times between requests of a client.
+    /// Keys of these functions, in order.
+    #[must_use]
+    pub fn transaction_keys(&self) -> Vec<TransactionKey> {
+        let mut keys: Vec<_> = self.intervals.known_transactions().keys().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Transactions of one of these functions; none if it is not followed.
+    #[must_use]
+    pub fn transaction(&self, key: &TransactionKey) -> Option<TransactionReport> {
+        self.intervals.known_transactions().whole(key)
+    }
+
+    /// Those of [`Meter::each_transaction`] in no order, without copies and without the times between requests of a client.
     pub fn transactions(&self) -> impl Iterator<Item = &TransactionReport> {
         self.intervals.known_transactions().each()
     }

@@ -7,7 +7,7 @@
 
 mod ending;
 
-use self::ending::Ending;
+use self::ending::{Ending, SlowestFirst};
 use super::associations;
 use super::baseline::Baseline;
 use super::followed_streams::FollowedStreams;
@@ -521,7 +521,7 @@ impl Recorder {
         let oddities = total.oddities.clone();
         self.items.push_back(Item::Total(Box::new(total)));
         // They have thousands of items, which are made when they are taken.
-        let hosts = ending::slowest_first(&self.meter);
+        let hosts = SlowestFirst::of(self.meter.hosts());
         let before = core::mem::take(&mut self.items);
         self.tell_ended();
         for report in self.meter.each_stream() {
@@ -542,7 +542,7 @@ impl Recorder {
             places: self.meter.connection_places(),
             hosts,
             streams: core::mem::replace(&mut self.items, before),
-            transactions: self.meter.each_transaction().into_iter(),
+            transactions: self.meter.transaction_keys().into_iter(),
             end,
         });
         oddities

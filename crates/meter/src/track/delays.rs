@@ -8,7 +8,7 @@ use super::connection::Connection;
 use super::side::{Side, other};
 use super::table::{Key, Party};
 use super::{Evicted, Known, Tracker};
-use crate::host::{Counts, Host, HostKey, Met};
+use crate::host::{Counts, HostKey, HostReports, Met};
 use crate::lru_slab::Place;
 use crate::measure::{Times, Traffic, Waits};
 use crate::stream::Carriage;
@@ -65,7 +65,7 @@ impl Tracker {
         &self,
         now: Instant,
         streams: impl Iterator<Item = Carriage>,
-    ) -> impl Iterator<Item = Host> {
+    ) -> HostReports {
         let mut counts = self.hosts.counts.clone();
         let (all, sides) = (&mut Traffic::default(), &mut self.sides.empty());
         self.recent.add_pending_to(&mut counts, all, sides);
@@ -75,7 +75,7 @@ impl Tracker {
         for Carriage { ends, waits } in streams {
             count_carried(&mut counts, self.met(&ends), &waits);
         }
-        self.hosts.iter(counts)
+        self.hosts.reports(counts)
     }
 
     /// Keeps the delays of a connection that is evicted, as of its last TPDU.

@@ -6,7 +6,7 @@ use crate::item::{End, Item};
 use crate::slowest::Slowness;
 use core::cmp::Reverse;
 use core::ops::Range;
-use meter::{Host, Meter, TransactionReport};
+use meter::{Host, HostReports, TransactionKey};
 use std::collections::VecDeque;
 use std::vec;
 
@@ -19,24 +19,40 @@ const TOGETHER: u32 = 64;
 pub(super) struct Ending {
     /// Places of the connections.
     pub(super) places: Range<u32>,
-    /// Hosts, in the order of [`slowest_first`].
-    pub(super) hosts: vec::IntoIter<Host>,
+    pub(super) hosts: SlowestFirst,
     /// Items of streams and publishers.
     pub(super) streams: VecDeque<Item>,
     /// Functions of units.
-    pub(super) transactions: vec::IntoIter<TransactionReport>,
+    pub(super) transactions: vec::IntoIter<TransactionKey>,
     /// Last item.
     pub(super) end: End,
 }
 
-/// Returns the hosts, the slowest first. Ties stay in order of appearance; hosts beyond the limit come
-/// last.
-pub(super) fn slowest_first(meter: &Meter) -> vec::IntoIter<Host> {
-    let mut hosts: Vec<Host> = meter.each_host().collect();
-    hosts.sort_by_cached_key(|host| {
-        (host.address.is_none(), Reverse(Slowness::of(&host.replied.summary())))
-    });
-    hosts.into_iter()
+/// Hosts, the slowest first. Ties stay in order of appearance; hosts beyond the limit come last.
+#[derive(Debug)]
+pub(super) struct SlowestFirst {
+    hosts: HostReports,
+    /// Places of those that are not taken yet.
+    order: vec::IntoIter<usize>,
+}
+
+impl SlowestFirst {
+    pub(super) fn of(hosts: HostReports) -> Self {
+        let mut order: Vec<usize> = (0..hosts.places()).collect();
+        order.sort_by_cached_key(|place| {
+            let slowness = Slowness::of(&hosts.replied(*place));
+            (hosts.address(*place).is_none(), Reverse(slowness))
+        });
+        Self { hosts, order: order.into_iter() }
+    }
+}
+
+impl Iterator for SlowestFirst {
+    type Item = Host;
+
+    fn next(&mut self) -> Option<Host> {
+        self.hosts.take(self.order.next()?)
+    }
 }
 
 impl Recorder {
@@ -61,7 +77,9 @@ impl Recorder {
             self.items.push_back(Item::Host(Box::new(host)));
         } else if !ending.streams.is_empty() {
             self.items = core::mem::take(&mut ending.streams);
-        } else if let Some(report) = ending.transactions.next() {
+        } else if let Some(report) =
+            ending.transactions.find_map(|key| self.meter.transaction(&key))
+        {
             self.tell_transactions(report);
         } else if let Some(Ending { end, .. }) = self.ending.take() {
             self.items.push_back(Item::End(end));

@@ -138,7 +138,8 @@ struct Latest {
 /// Functions of units of servers, and what finds them.
 #[derive(Clone, Debug)]
 struct Rows {
-    slab: LruSlab<Row>,
+    /// In boxes, because they have thousands of octets, which would be moved to make room for more functions.
+    slab: LruSlab<Box<Row>>,
     index: HashTable<Place>,
     state: FixedState,
     ended: VecDeque<TransactionReport>,
@@ -175,7 +176,7 @@ impl Rows {
                     oddities.count(Class::Meter, "PDU of one more function than is followed");
                     return None;
                 }
-                let place = self.slab.insert(Row::new(key, at), at);
+                let place = self.slab.insert(Box::new(Row::new(key, at)), at);
                 let Self { slab, index, state, .. } = self;
                 index.insert_unique(hash, place, |place| {
                     slab.get(*place).map_or(0, |row| state.hash_one(row.key))
@@ -463,6 +464,19 @@ impl Transactions {
     /// Reports of the same, with the times between the requests of each client.
     pub(crate) fn each_whole(&self) -> impl Iterator<Item = TransactionReport> {
         self.rows.slab.iter().map(|(_, row, _)| row.whole_report())
+    }
+
+    /// Keys of the functions followed.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = TransactionKey> {
+        self.rows.slab.iter().map(|(_, row, _)| row.key)
+    }
+
+    /// Report of a function, with the times between the requests of each client.
+    pub(crate) fn whole(&self, key: &TransactionKey) -> Option<TransactionReport> {
+        let Rows { slab, index, state, .. } = &self.rows;
+        let is_it = |place: &Place| slab.get(*place).is_some_and(|row| row.key == *key);
+        let place = index.find(state.hash_one(key), is_it)?;
+        slab.get(*place).map(|row| row.whole_report())
     }
 
     /// Takes the oldest function that was silent for long and made room for another.
