@@ -8,6 +8,7 @@
 //! evidence than one whose CR and first TSDU were seen; ICCP is MMS with names of its own, and is
 //! taken for MMS until one of them passes.
 
+use memchr::{memchr3_iter, memmem};
 use wire::tp::{Connect, Parameter};
 
 /// Application above transport.
@@ -178,16 +179,14 @@ fn is_iccp(tsdu: &[u8]) -> bool {
         b"Transfer_Set_",
         b"DSConditions",
     ];
-    // Few octets are a first letter.
-    let may_begin = |octet: &u8| matches!(octet, b'T' | b'B' | b'D');
-    let begins = |(at, _): (usize, &u8)| {
+    let begins = |at: usize| {
         tsdu.get(at..).is_some_and(|rest| NAMES.iter().any(|name| rest.starts_with(name)))
     };
-    tsdu.iter().enumerate().filter(|(_, octet)| may_begin(octet)).any(begins)
+    memchr3_iter(b'T', b'B', b'D', tsdu).any(begins)
 }
 
 fn has(octets: &[u8], part: &[u8]) -> bool {
-    octets.windows(part.len()).any(|window| window == part)
+    memmem::find(octets, part).is_some()
 }
 
 #[cfg(test)]

@@ -499,7 +499,7 @@ impl Recorder {
     /// end. An interval that `is_cut` ends with the last frame; otherwise it has its full length.
     /// Returns the oddities of the whole measurement.
     pub fn finish(&mut self, is_cut: bool, error: Option<String>) -> Oddities {
-        let cut = self.meter.under_way().filter(|_| is_cut);
+        let cut = if is_cut { self.meter.under_way() } else { None };
         let last = self.meter.last();
         let watched = self.watched();
         let mut total = self.meter.finish();

@@ -9,6 +9,7 @@
 //! RDP mixes other PDUs with its TPKTs; they contain their length, and are skipped. Where TLS
 //! starts, reading ends.
 
+use memchr::memchr_iter;
 use wire::tpkt::{self, Header};
 
 /// Octets kept of a packet that is divided by segments.
@@ -353,15 +354,9 @@ fn step(octets: &[u8]) -> Option<usize> {
     if tpkt::is_believable(octets) {
         return Some(0);
     }
-    let mut place = 1;
-    while let Some(rest) = octets.get(place..) {
-        place += rest.iter().position(|octet| *octet == tpkt::VERSION)?;
-        if ends_or_goes_on(octets.get(place..).unwrap_or_default()) {
-            return Some(place);
-        }
-        place += 1;
-    }
-    None
+    let behind = octets.get(1..)?;
+    let begins = |place: &usize| ends_or_goes_on(behind.get(*place..).unwrap_or_default());
+    memchr_iter(tpkt::VERSION, behind).find(begins).map(|place| place + 1)
 }
 
 /// True if a packet begins here and ends with these octets, or before another packet.
