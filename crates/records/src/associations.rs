@@ -1,8 +1,8 @@
 //! Services and control blocks of associations: items of the recorder, and their records.
 //!
 //! `services` and `control-blocks` have the values since the connection began, up to the end of an
-//! interval; the last record of a connection has those of the whole. `services-interval` has those of
-//! services in an interval.
+//! interval in which they changed; the last record of a connection has those of the whole.
+//! `services-interval` has those of services in an interval.
 
 use super::ends::end_name;
 use super::item::{self, Associated, Item};
@@ -28,49 +28,68 @@ pub(crate) fn items(
     connection: &Connection,
     has_names: bool,
 ) -> impl Iterator<Item = Item> + use<> {
-    let association = connection.association.clone();
-    association.map(|it| items_of(connection, it, has_names)).into_iter().flatten()
+    let of = associated(connection, has_names).map(Box::new);
+    let blocks = of.clone().filter(|it| !it.association.control_blocks.is_empty());
+    of.map(Item::Services).into_iter().chain(blocks.map(Item::ControlBlocks))
 }
 
-fn items_of(
-    connection: &Connection,
-    association: Arc<AssociationReport>,
-    has_names: bool,
-) -> impl Iterator<Item = Item> + use<> {
-    let Connection { serial, ends, user, .. } = *connection;
-    let has_blocks = !association.control_blocks.is_empty();
-    let associated = move || {
-        let association = Arc::clone(&association);
-        Box::new(Associated { serial, ends, user, association, has_names })
-    };
-    let blocks = has_blocks.then(|| Item::ControlBlocks(associated()));
-    [Item::Services(associated())].into_iter().chain(blocks)
+/// Association of a connection, if it has one.
+pub(crate) fn associated(connection: &Connection, has_names: bool) -> Option<Associated> {
+    let Connection { serial, ends, user, ref association, .. } = *connection;
+    let association = Arc::clone(association.as_ref()?);
+    Some(Associated { serial, ends, user, association, has_names })
 }
 
-/// Items of a connection's association in an interval that began at `start`; the connection no longer
-/// has it.
+/// Items of an association in an interval that began at `start`: its services and its control blocks so far, unless
+/// they are as they were `before`, and its services in the interval, unless nothing happened to them.
 pub(crate) fn in_interval(
-    connection: &mut Connection,
-    has_names: bool,
+    of: &Associated,
+    before: Option<&Associated>,
     index: Option<u64>,
     start: Instant,
-) -> Vec<Item> {
-    let Some(association) = connection.association.take() else { return Vec::new() };
-    let of = Box::new(services_in(connection, &association, index, start));
-    let mut items: Vec<Item> = items_of(connection, association, has_names).collect();
-    // Behind the services so far.
-    items.insert(1, Item::ServicesInterval(of));
-    items
+) -> impl Iterator<Item = Item> + use<> {
+    let has_changed = before.is_none_or(|before| !has_same_services(before, of));
+    let known_blocks = before.map_or(&[][..], |before| &before.association.control_blocks);
+    let has_other_blocks = of.association.control_blocks != known_blocks;
+    let of_interval = services_in(of, index, start);
+    let services = has_changed.then(|| Item::Services(Box::new(of.clone())));
+    let has_services = has_changed || !of_interval.services.is_empty();
+    let of_interval = has_services.then(|| Item::ServicesInterval(Box::new(of_interval)));
+    let blocks = has_other_blocks.then(|| Item::ControlBlocks(Box::new(of.clone())));
+    [services, of_interval, blocks].into_iter().flatten()
 }
 
-fn services_in(
-    connection: &Connection,
-    association: &AssociationReport,
-    index: Option<u64>,
-    start: Instant,
-) -> item::ServicesInterval {
-    let Connection { serial, ends, .. } = *connection;
-    let AssociationReport { outstanding, latest, .. } = association;
+/// True if the records of the services of both are equal.
+fn has_same_services(one: &Associated, other: &Associated) -> bool {
+    // Without `..`, so that a field that is added must be named here.
+    let AssociationReport {
+        phase,
+        is_inferred,
+        set_up_ns,
+        cause,
+        outstanding,
+        most_outstanding,
+        unrequested,
+        repeated,
+        in_no_context,
+        dropped,
+        services,
+        latest: _,
+        control_blocks: _,
+    } = &*one.association;
+    let it = &*other.association;
+    one.user == other.user
+        && *services == it.services
+        && (*phase, *is_inferred, *set_up_ns) == (it.phase, it.is_inferred, it.set_up_ns)
+        && [outstanding, most_outstanding] == [&it.outstanding, &it.most_outstanding]
+        && [unrequested, repeated, in_no_context]
+            == [&it.unrequested, &it.repeated, &it.in_no_context]
+        && (cause, dropped) == (&it.cause, &it.dropped)
+}
+
+fn services_in(of: &Associated, index: Option<u64>, start: Instant) -> item::ServicesInterval {
+    let Associated { serial, ends, ref association, .. } = *of;
+    let AssociationReport { outstanding, latest, .. } = &**association;
     let (outstanding, LatestInterval { most_outstanding, services, .. }) =
         (*outstanding, if latest.start >= start { latest.clone() } else { waiting(association) });
     item::ServicesInterval { index, start, serial, ends, outstanding, most_outstanding, services }
@@ -93,7 +112,7 @@ fn waiting(association: &AssociationReport) -> LatestInterval {
     LatestInterval { start: association.latest.start, most_outstanding, services }
 }
 
-/// Association of a connection, and its services.
+/// Association of a connection, and its services so far: in an interval that changed them, and of the whole.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Services {
     /// Number of the connection.
@@ -205,7 +224,7 @@ impl Services {
     }
 }
 
-/// Control blocks of an association.
+/// Control blocks of an association so far, likewise.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ControlBlocks {
     /// Number of the connection.

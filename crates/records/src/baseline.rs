@@ -4,15 +4,15 @@
 //! Kept only for connections that the meter follows, so memory is bounded as the meter's is.
 
 use super::associations;
-use super::item::{ConnectionInterval, HostInterval, Item, Rest};
+use super::item::{Associated, ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
 use meter::measure::{Distribution, Summary, Traffic, Waits};
 use meter::{ChangedHost, Connection, Direction, HostKey, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
-/// Maximum number of connections whose response times are kept at the start of an interval.
-const MOST_REPLIED: usize = 1_024;
+/// Maximum number of connections of which the last report is kept.
+const MOST_REPORTED: usize = 1_024;
 
 /// A connection and the counts of each of its sides, of an interval whose number is set at its end.
 /// Boxed, because it is moved between lists.
@@ -38,8 +38,16 @@ pub(crate) struct Baseline {
     /// Connections that the meter evicted since the interval began, with their counts.
     forgotten: Ranking<Done>,
     others: Others,
-    /// Response times at the start of the interval, of connections that were reported.
-    replied: BTreeMap<u32, [Distribution; 2]>,
+    /// Connections that were reported, by their numbers.
+    reported: BTreeMap<u32, Reported>,
+}
+
+/// Last report of a connection at the end of an interval.
+#[derive(Clone, Default, Debug)]
+struct Reported {
+    /// Response times of both sides.
+    replied: [Distribution; 2],
+    association: Option<Associated>,
 }
 
 /// Sum of the connections that are not reported individually.
@@ -159,7 +167,7 @@ impl Baseline {
             hosts: BTreeMap::new(),
             forgotten: Ranking::new(top),
             others: Others { connections: 0, sum: None },
-            replied: BTreeMap::new(),
+            reported: BTreeMap::new(),
         }
     }
 
@@ -275,13 +283,26 @@ impl Baseline {
             }
         });
         let mut told = ranking.finish(|done| others.add(done));
-        self.replies(&mut told, meter, end);
+        let mut reported = self.replies(&mut told, meter);
         for mut done in told {
             done.index = index;
-            let connection = &mut done.connection;
-            let associated = associations::in_interval(connection, has_names, index, self.start);
+            let serial = done.connection.serial;
+            let association = associations::associated(&done.connection, has_names);
+            // Its records follow that of the connection.
+            done.connection.association = None;
             items.push(Item::ConnectionInterval(done));
-            items.extend(associated);
+            let before = self.reported.get(&serial).and_then(|it| it.association.as_ref());
+            items.extend(
+                association
+                    .iter()
+                    .flat_map(|of| associations::in_interval(of, before, index, self.start)),
+            );
+            if let Some(reported) = reported.get_mut(&serial) {
+                reported.association = association;
+            }
+        }
+        if end.is_over {
+            self.keep_reported(reported);
         }
         if let Others { connections, sum: Some(directions) } = others {
             items.push(Item::Rest(Box::new(Rest { index, connections, directions })));
@@ -289,38 +310,38 @@ impl Baseline {
         items
     }
 
-    /// Sets the response times in the interval of the connections that are reported. Those that were
-    /// not reported before have none, unless they began in the interval.
-    fn replies(&mut self, told: &mut [Done], meter: &Meter, end: IntervalEnd) {
+    /// Sets the response times in the interval of the connections that are reported, and returns their response times
+    /// so far. Those that were not reported before have none, unless they began in the interval.
+    fn replies(&self, told: &mut [Done], meter: &Meter) -> BTreeMap<u32, Reported> {
         let mut serials: Vec<u32> = told.iter().map(|done| done.connection.serial).collect();
         serials.sort_unstable();
-        let now: BTreeMap<u32, [Distribution; 2]> =
-            serials.iter().copied().zip(meter.replied_by(&serials)).collect();
+        let replied = meter.replied_by(&serials);
+        let now = serials.into_iter().zip(replied);
+        let now: BTreeMap<u32, Reported> = now
+            .map(|(serial, replied)| (serial, Reported { replied, association: None }))
+            .collect();
         for done in told {
             let Connection { serial, .. } = done.connection;
-            let Some(replied) = now.get(&serial) else { continue };
+            let Some(Reported { replied, .. }) = now.get(&serial) else { continue };
             let none = <[Distribution; 2]>::default();
-            let before = match self.replied.get(&serial) {
-                Some(before) => before,
+            let before = match self.reported.get(&serial) {
+                Some(before) => &before.replied,
                 None if done.connection.start() >= self.start => &none,
                 None => continue,
             };
             done.replied = [0, 1].map(|side: usize| replied[side].since(&before[side]).summary());
         }
-        if end.is_over {
-            self.keep_replies(now);
-        }
+        now
     }
 
-    /// Makes these response times those at the start of the interval, and keeps those of connections
-    /// that were silent, up to the limit.
-    fn keep_replies(&mut self, now: BTreeMap<u32, [Distribution; 2]>) {
+    /// Keeps these reports, and those of connections that were silent, up to the limit.
+    fn keep_reported(&mut self, now: BTreeMap<u32, Reported>) {
         let serials: Vec<u32> = now.keys().copied().collect();
-        self.replied.extend(now);
-        let over = self.replied.len().saturating_sub(MOST_REPLIED);
-        let silent = self.replied.keys().rev().filter(|it| serials.binary_search(it).is_err());
+        self.reported.extend(now);
+        let over = self.reported.len().saturating_sub(MOST_REPORTED);
+        let silent = self.reported.keys().rev().filter(|it| serials.binary_search(it).is_err());
         let forgotten: Vec<u32> = silent.take(over).copied().collect();
-        forgotten.iter().for_each(|serial| _ = self.replied.remove(serial));
+        forgotten.iter().for_each(|serial| _ = self.reported.remove(serial));
     }
 
     /// Begins another interval at `now`, without a report of the one before.

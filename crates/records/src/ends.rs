@@ -7,11 +7,12 @@ use meter::observation::Ending;
 /// Formats an end of a connection: its address, and its port where it has one.
 pub fn end_name(address: Address, port: u16) -> String {
     match (address, port) {
-        (_, 0) => address.to_string(),
         (Address::Internet(internet), _) => match internet.to_ipv4_mapped() {
             Some(internet) => ipv4_end(internet, port),
+            None if port == 0 => address.to_string(),
             None => format!("[{address}]:{port}"),
         },
+        (_, 0) => address.to_string(),
         _ => format!("{address}:{port}"),
     }
 }
@@ -26,8 +27,10 @@ fn ipv4_end(address: Ipv4Addr, port: u16) -> String {
         name.push('.');
     }
     name.pop();
-    name.push(':');
-    name.push_str(digits.format(port));
+    if port != 0 {
+        name.push(':');
+        name.push_str(digits.format(port));
+    }
     name
 }
 

@@ -38,24 +38,24 @@ fn interval(it: &Interval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Interval { index, intervals, start_ns, length_ns, complete, frames, .. } = it;
     let Interval { dropped_by_kernel, collection, stamps, measures, metrics, oddities, .. } = it;
     let mut object = Object::begin("interval", line);
-    object.field("index", index)?;
-    object.field("intervals", intervals)?;
-    object.field("start_ns", start_ns)?;
-    object.field("length_ns", length_ns)?;
-    object.field("complete", complete)?;
-    object.field("frames", frames)?;
-    object.field("dropped_by_kernel", dropped_by_kernel)?;
+    object.field(b",\"index\":", index)?;
+    object.field(b",\"intervals\":", intervals)?;
+    object.field(b",\"start_ns\":", start_ns)?;
+    object.field(b",\"length_ns\":", length_ns)?;
+    object.field(b",\"complete\":", complete)?;
+    object.field(b",\"frames\":", frames)?;
+    object.field(b",\"dropped_by_kernel\":", dropped_by_kernel)?;
     if let Some(collection) = collection {
-        object.field("collection", collection)?;
+        object.field(b",\"collection\":", collection)?;
     }
     if let Some(stamps) = stamps {
-        object.field("stamps", stamps)?;
+        object.field(b",\"stamps\":", stamps)?;
     }
-    object.counts("measures", measures);
-    object.metrics("metrics", metrics)?;
-    object.field("oddities", oddities)?;
+    object.counts(b",\"measures\":", measures);
+    object.metrics(b",\"metrics\":", metrics)?;
+    object.field(b",\"oddities\":", oddities)?;
     if let Some(histograms) = &it.histograms {
-        object.field("histograms", histograms)?;
+        object.field(b",\"histograms\":", histograms)?;
     }
     object.end();
     Ok(())
@@ -64,12 +64,12 @@ fn interval(it: &Interval, line: &mut Vec<u8>) -> serde_json::Result<()> {
 fn host_interval(it: &HostInterval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let HostInterval { index, host, hosts, sent, received, metrics } = it;
     let mut object = Object::begin("host-interval", line);
-    object.field("index", index)?;
-    object.field("host", host)?;
-    object.field("hosts", hosts)?;
-    object.counts("sent", sent);
-    object.counts("received", received);
-    object.metrics("metrics", metrics)?;
+    object.field(b",\"index\":", index)?;
+    object.field(b",\"host\":", host)?;
+    object.field(b",\"hosts\":", hosts)?;
+    object.counts(b",\"sent\":", sent);
+    object.counts(b",\"received\":", received);
+    object.metrics(b",\"metrics\":", metrics)?;
     object.end();
     Ok(())
 }
@@ -77,10 +77,10 @@ fn host_interval(it: &HostInterval, line: &mut Vec<u8>) -> serde_json::Result<()
 fn host(it: &Host, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Host { host, sent, received, metrics } = it;
     let mut object = Object::begin("host", line);
-    object.field("host", host)?;
-    object.counts("sent", sent);
-    object.counts("received", received);
-    object.metrics("metrics", metrics)?;
+    object.field(b",\"host\":", host)?;
+    object.counts(b",\"sent\":", sent);
+    object.counts(b",\"received\":", received);
+    object.metrics(b",\"metrics\":", metrics)?;
     object.end();
     Ok(())
 }
@@ -88,12 +88,12 @@ fn host(it: &Host, line: &mut Vec<u8>) -> serde_json::Result<()> {
 fn connection_interval(it: &ConnectionInterval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let ConnectionInterval { index, connection, directions, metrics, responses } = it;
     let mut object = Object::begin("connection-interval", line);
-    object.field("index", index)?;
+    object.field(b",\"index\":", index)?;
     identity(connection, &mut object)?;
-    object.list_of_counts("directions", directions.each_ref());
-    object.list_of_metrics("metrics", metrics.each_ref())?;
+    object.list_of_counts(b",\"directions\":", directions.each_ref());
+    object.list_of_metrics(b",\"metrics\":", metrics.each_ref())?;
     if !is_without_responses(responses) {
-        object.field("responses", responses)?;
+        object.field(b",\"responses\":", responses)?;
     }
     object.end();
     Ok(())
@@ -103,8 +103,8 @@ fn connection(it: &Connection, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Connection { connection, directions, metrics } = it;
     let mut object = Object::begin("connection", line);
     identity(connection, &mut object)?;
-    object.list_of_counts("directions", directions.each_ref());
-    object.list_of_metrics("metrics", metrics.each_ref())?;
+    object.list_of_counts(b",\"directions\":", directions.each_ref());
+    object.list_of_metrics(b",\"metrics\":", metrics.each_ref())?;
     object.end();
     Ok(())
 }
@@ -118,12 +118,12 @@ fn identity(it: &Identity, object: &mut Object<'_>) -> serde_json::Result<()> {
     object.number_or_null(b",\"references\":[", first);
     object.number_or_null(b",", second);
     object.number_or_null(b"],\"class\":", class.map(u64::from));
-    object.text("user", user)?;
-    object.text("confidence", confidence)?;
-    object.text("state", state)?;
+    object.text(b",\"user\":", user)?;
+    object.text(b",\"confidence\":", confidence)?;
+    object.text(b",\"state\":", state)?;
     match ending {
-        Some(ending) => object.text("ending", ending)?,
-        None => object.field("ending", ending)?,
+        Some(ending) => object.text(b",\"ending\":", ending)?,
+        None => object.field(b",\"ending\":", ending)?,
     }
     object.number_or_null(b",\"opening_ns\":", *opening_ns);
     object.number_or_null(b",\"established_ns\":", *established_ns);
@@ -139,9 +139,9 @@ fn identity(it: &Identity, object: &mut Object<'_>) -> serde_json::Result<()> {
 fn rest(it: &Rest, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Rest { index, connections, directions } = it;
     let mut object = Object::begin("connections-rest", line);
-    object.field("index", index)?;
-    object.field("connections", connections)?;
-    object.list_of_counts("directions", directions.each_ref());
+    object.field(b",\"index\":", index)?;
+    object.field(b",\"connections\":", connections)?;
+    object.list_of_counts(b",\"directions\":", directions.each_ref());
     object.end();
     Ok(())
 }
@@ -152,16 +152,16 @@ fn services(it: &Services, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut object = Object::begin("services", line);
     object.number(b",\"id\":", (*id).into());
     object.ends(ends)?;
-    object.text("user", user)?;
-    object.text("state", state)?;
-    object.field("inferred", inferred)?;
-    object.field("set_up_ns", set_up_ns)?;
-    object.field("cause", cause)?;
+    object.text(b",\"user\":", user)?;
+    object.text(b",\"state\":", state)?;
+    object.field(b",\"inferred\":", inferred)?;
+    object.field(b",\"set_up_ns\":", set_up_ns)?;
+    object.field(b",\"cause\":", cause)?;
     object.number(b",\"outstanding\":", *outstanding);
     object.number(b",\"most_outstanding\":", *most_outstanding);
     object.number(b",\"odd\":", *odd);
     object.number(b",\"dropped\":", *dropped);
-    object.list("services", services, service)?;
+    object.list(b",\"services\":", services, service)?;
     object.end();
     Ok(())
 }
@@ -169,12 +169,12 @@ fn services(it: &Services, line: &mut Vec<u8>) -> serde_json::Result<()> {
 fn services_interval(it: &ServicesInterval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let ServicesInterval { index, id, ends, outstanding, most_outstanding, services } = it;
     let mut object = Object::begin("services-interval", line);
-    object.field("index", index)?;
+    object.field(b",\"index\":", index)?;
     object.number(b",\"id\":", (*id).into());
     object.ends(ends)?;
     object.number(b",\"outstanding\":", *outstanding);
     object.number(b",\"most_outstanding\":", *most_outstanding);
-    object.list("services", services, service)?;
+    object.list(b",\"services\":", services, service)?;
     object.end();
     Ok(())
 }
@@ -184,8 +184,8 @@ fn service(it: &Service, object: &mut Object<'_>) -> serde_json::Result<()> {
     let Service { rejects, unanswered, outstanding, response_total_ns, .. } = it;
     let Service { response_min_ns, response_p50_ns, response_p99_ns, .. } = it;
     let Service { response_max_ns, failures, .. } = it;
-    object.text("service", service)?;
-    object.text("server", server)?;
+    object.text(b",\"service\":", service)?;
+    object.text(b",\"server\":", server)?;
     object.number(b",\"requests\":", *requests);
     object.number(b",\"answers\":", *answers);
     object.number(b",\"errors\":", *errors);
@@ -199,11 +199,11 @@ fn service(it: &Service, object: &mut Object<'_>) -> serde_json::Result<()> {
     object.number_or_null(b",\"response_p99_ns\":", *response_p99_ns);
     object.number_or_null(b",\"response_max_ns\":", *response_max_ns);
     if failures.0.is_empty() {
-        object.name("failures");
+        object.name(b",\"failures\":");
         object.line.extend_from_slice(b"{}");
         return Ok(());
     }
-    object.field("failures", failures)
+    object.field(b",\"failures\":", failures)
 }
 
 fn control_blocks(it: &ControlBlocks, line: &mut Vec<u8>) -> serde_json::Result<()> {
@@ -211,7 +211,7 @@ fn control_blocks(it: &ControlBlocks, line: &mut Vec<u8>) -> serde_json::Result<
     let mut object = Object::begin("control-blocks", line);
     object.number(b",\"id\":", (*id).into());
     object.ends(ends)?;
-    object.list("control_blocks", control_blocks, block)?;
+    object.list(b",\"control_blocks\":", control_blocks, block)?;
     object.end();
     Ok(())
 }
@@ -220,10 +220,10 @@ fn block(it: &Block, object: &mut Object<'_>) -> serde_json::Result<()> {
     let Block { name, server, reports, intervals, interval_total_ns, .. } = it;
     let Block { interval_min_ns, interval_p50_ns, interval_max_ns, .. } = it;
     match name {
-        Some(name) => object.text("name", name)?,
-        None => object.field("name", name)?,
+        Some(name) => object.text(b",\"name\":", name)?,
+        None => object.field(b",\"name\":", name)?,
     }
-    object.text("server", server)?;
+    object.text(b",\"server\":", server)?;
     object.number(b",\"reports\":", *reports);
     object.number(b",\"intervals\":", *intervals);
     object.number(b",\"interval_total_ns\":", *interval_total_ns);
@@ -251,26 +251,33 @@ impl<'a> Object<'a> {
         self.line.push(b'}');
     }
 
-    fn name(&mut self, name: &str) {
-        self.line.extend_from_slice(b",\"");
-        self.line.extend_from_slice(name.as_bytes());
-        self.line.extend_from_slice(b"\":");
+    /// Adds a name, which comes with its comma, quotation marks and colon. Its length is known where it is used, so
+    /// that it is copied without a call.
+    #[inline(always)]
+    fn name<const N: usize>(&mut self, name: &[u8; N]) {
+        self.line.extend_from_slice(name);
     }
 
-    fn field(&mut self, name: &str, value: &impl Serialize) -> serde_json::Result<()> {
+    #[inline(always)]
+    fn field<const N: usize>(
+        &mut self,
+        name: &[u8; N],
+        value: &impl Serialize,
+    ) -> serde_json::Result<()> {
         self.name(name);
         serde_json::to_writer(&mut *self.line, value)
     }
 
-    /// Adds a number under a name that comes with its comma, quotation marks and colon.
-    fn number(&mut self, name: &[u8], value: u64) {
-        self.line.extend_from_slice(name);
+    #[inline(always)]
+    fn number<const N: usize>(&mut self, name: &[u8; N], value: u64) {
+        self.name(name);
         push_number(value, self.line);
     }
 
-    /// Adds a number, or null, under such a name.
-    fn number_or_null(&mut self, name: &[u8], value: Option<u64>) {
-        self.line.extend_from_slice(name);
+    /// Adds a number, or null.
+    #[inline(always)]
+    fn number_or_null<const N: usize>(&mut self, name: &[u8; N], value: Option<u64>) {
+        self.name(name);
         match value {
             Some(value) => push_number(value, self.line),
             None => self.line.extend_from_slice(b"null"),
@@ -278,14 +285,14 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a text, which needs an escape only if a station has chosen it.
-    fn text(&mut self, name: &str, text: &str) -> serde_json::Result<()> {
+    #[inline(always)]
+    fn text<const N: usize>(&mut self, name: &[u8; N], text: &str) -> serde_json::Result<()> {
         self.name(name);
         push_text(text, self.line)
     }
 
     fn ends(&mut self, [first, second]: &[String; 2]) -> serde_json::Result<()> {
-        self.name("ends");
-        self.line.push(b'[');
+        self.name(b",\"ends\":[");
         push_text(first, self.line)?;
         self.line.push(b',');
         push_text(second, self.line)?;
@@ -294,9 +301,9 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a list of objects, each of which `write` fills with one field at least.
-    fn list<T>(
+    fn list<const N: usize, T>(
         &mut self,
-        name: &str,
+        name: &[u8; N],
         all: &[T],
         write: fn(&T, &mut Object<'_>) -> serde_json::Result<()>,
     ) -> serde_json::Result<()> {
@@ -318,12 +325,12 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
-    fn counts(&mut self, name: &str, counts: &Counts) {
+    fn counts<const N: usize>(&mut self, name: &[u8; N], counts: &Counts) {
         self.name(name);
         push_counts(counts, self.line);
     }
 
-    fn list_of_counts(&mut self, name: &str, counts: [&Counts; 2]) {
+    fn list_of_counts<const N: usize>(&mut self, name: &[u8; N], counts: [&Counts; 2]) {
         self.name(name);
         self.line.push(b'[');
         push_counts(counts[0], self.line);
@@ -332,14 +339,18 @@ impl<'a> Object<'a> {
         self.line.push(b']');
     }
 
-    fn metrics(&mut self, name: &str, metrics: &Named<Option<f64>>) -> serde_json::Result<()> {
+    fn metrics<const N: usize>(
+        &mut self,
+        name: &[u8; N],
+        metrics: &Named<Option<f64>>,
+    ) -> serde_json::Result<()> {
         self.name(name);
         push_metrics(metrics, self.line)
     }
 
-    fn list_of_metrics(
+    fn list_of_metrics<const N: usize>(
         &mut self,
-        name: &str,
+        name: &[u8; N],
         metrics: [&Named<Option<f64>>; 2],
     ) -> serde_json::Result<()> {
         self.name(name);

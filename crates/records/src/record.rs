@@ -44,7 +44,7 @@ pub enum Record {
     Host(Host),
     /// A connection from its first TPDU to its last.
     Connection(Box<Connection>),
-    /// Association of a connection, and its services.
+    /// Association of a connection, and its services so far: in an interval that changed them, and of the whole.
     Services(Box<Services>),
     /// Services on the association of a connection in an interval.
     ServicesInterval(Box<ServicesInterval>),
@@ -437,7 +437,7 @@ impl Record {
             }
             Item::ControlBlocks(of) => Self::ControlBlocks(Box::new(ControlBlocks::of(of))),
             Item::Host(host) => Self::Host(Host {
-                host: host.address.map(|address| address.to_string()),
+                host: host.address.map(|address| end_name(address, 0)),
                 sent: of_host_way(registry::of_host(host), only),
                 received: of_host_way(registry::of_traffic(&host.received), only),
                 metrics: of_host([&host.sent, &host.received]),
@@ -492,7 +492,7 @@ fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterva
     let [mut sent, received] = traffic.each_ref().map(registry::interval_of_traffic);
     sent.extend(registry::so_far(replied));
     let [sent, received] = [sent, received].map(|values| subset(values, only));
-    let host = address.map(|address| address.to_string());
+    let host = address.map(|address| end_name(address, 0));
     HostInterval { index: *index, host, hosts: *hosts, sent, received, metrics }
 }
 

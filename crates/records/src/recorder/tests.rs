@@ -472,8 +472,8 @@ fn a_request_stays_outstanding_in_intervals_without_an_answer() {
         recorder.observe(at, Link::Ethernet, octets, octets.len());
     }
     recorder.finish(false, None);
-    let items = iter::from_fn(|| recorder.take());
-    let told = items.filter_map(|item| match item {
+    let items: Vec<Item> = iter::from_fn(|| recorder.take()).collect();
+    let told = items.iter().filter_map(|item| match item {
         Item::ServicesInterval(of) => {
             let [identify] = &of.services[..] else { panic!("{of:?}") };
             let [requests, answers, .., total, _] = counts_of(identify);
@@ -483,6 +483,20 @@ fn a_request_stays_outstanding_in_intervals_without_an_answer() {
     });
     // Three milliseconds, no event, and 2,494 ms.
     assert_eq!(told.collect::<Vec<_>>(), [[2, 1, 1, 1, 3], [0, 0, 1, 1, 0], [0, 1, 0, 1, 2_494]]);
+    // So far, in intervals that changed them, and as a whole: the report comes in the second.
+    let mut changed: Vec<Vec<&str>> = Vec::new();
+    for item in &items {
+        match item {
+            Item::Interval(_) | Item::Total(_) => changed.push(Vec::new()),
+            Item::Services(_) => changed.last_mut().unwrap().push("services"),
+            Item::ControlBlocks(_) => changed.last_mut().unwrap().push("blocks"),
+            _ => {}
+        }
+    }
+    assert_eq!(
+        changed,
+        [vec!["services"], vec!["blocks"], vec!["services"], vec!["services", "blocks"]]
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Bounded in intervals and in records of hosts and connections; the oldest interval is evicted
 //! first. A record takes 3 to 14 kB, all of them together about 20 MB.
 
-use crate::Record;
+use crate::{Record, Services};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -27,6 +27,19 @@ impl History {
             self.forget();
         }
         self.intervals.push_back(vec![Arc::new(interval)]);
+    }
+
+    /// Adds services to the interval begun last. They replace those that the same connection added just before.
+    pub fn add_services(&mut self, services: Services) {
+        let id = services.id;
+        let record = Record::Services(Box::new(services));
+        let last = self.intervals.back_mut().and_then(|last| last.last_mut());
+        match last {
+            Some(last) if matches!(&**last, Record::Services(of) if of.id == id) => {
+                *last = Arc::new(record);
+            }
+            _ => self.add(record),
+        }
     }
 
     /// Adds a host or connection to the interval begun last.

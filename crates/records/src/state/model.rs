@@ -142,8 +142,6 @@ impl Model {
                     model.of_transactions = TransactionTotals::default();
                     of.in_interval.iter().for_each(|it| model.of_transactions.add(&it.into()));
                 }
-                // They have the reports since the connection began.
-                Record::ControlBlocks(_) => {}
                 record => model.take(record.clone()),
             }
         }
@@ -306,13 +304,19 @@ impl Model {
         match record {
             // Behind the record of a whole connection are those of its whole association.
             Record::Services(of) if self.whole == Some(of.id) => {}
-            Record::ControlBlocks(of) if self.whole == Some(of.id) => {}
+            Record::Services(of) if is_over => self.history.add_services((**of).clone()),
             Record::Interval(interval) if interval.complete => self.history.begin(record.clone()),
+            Record::ConnectionInterval(of) if is_over => {
+                self.history.add(record.clone());
+                // Its services come only if they changed, and those of the interval if there were any.
+                if let Some(known) = self.associations.get(&of.connection.id) {
+                    let (services, most_outstanding) = (Vec::new(), 0);
+                    let without = Services { services, most_outstanding, ..known.clone() };
+                    self.history.add_services(without);
+                }
+            }
             Record::HostInterval(_)
-            | Record::ConnectionInterval(_)
-            | Record::Services(_)
             | Record::ServicesInterval(_)
-            | Record::ControlBlocks(_)
             | Record::CyclicStreams(_)
             | Record::Publishers(_)
             | Record::TransactionsInterval(_)

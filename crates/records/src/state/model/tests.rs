@@ -277,19 +277,26 @@ fn a_past_interval_has_its_own_services_and_the_last_all() {
     let mut model = Model::new(head(None));
     model.take(interval(0, true, 7));
     model.take(connection(1, 7, "established"));
+    for text in [&so_far, &of_interval] {
+        model.take(serde_json::from_str(text).unwrap());
+    }
+    // Services that nothing happened to are not told again.
+    model.take(interval(1, true, 7));
+    model.take(connection(1, 7, "established"));
     // Behind the connection as a whole come its services as a whole, which are of no interval.
     let whole = serde_json::to_string(&connection(1, 7, "closed")).unwrap();
     let whole = whole.replace("connection-interval", "connection");
-    for text in [&so_far, &of_interval, &whole, &so_far] {
+    for text in [&whole, &so_far] {
         model.take(serde_json::from_str(text).unwrap());
     }
     let found = |model: &Model| {
         let association = &model.associations[&1];
-        (association.services[0].requests, association.most_outstanding)
+        let requests: Vec<u64> = association.services.iter().map(|it| it.requests).collect();
+        (requests, association.most_outstanding, association.set_up_ns)
     };
-    assert_eq!(found(&model), (9, 7));
-    let past = model.past(0).unwrap();
-    assert_eq!((found(&past), past.associations[&1].set_up_ns), ((2, 3), Some(5)));
+    assert_eq!(found(&model), (vec![9], 7, Some(5)));
+    let past = [0, 1].map(|place| found(&model.past(place).unwrap()));
+    assert_eq!(past, [(vec![2], 3, Some(5)), (vec![], 0, Some(5))]);
 }
 
 /// Returns the course of two intervals of 5 s, each with 50 TPDUs, of which frames were heard until this time.
