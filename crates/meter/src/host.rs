@@ -108,8 +108,8 @@ pub struct ChangedHost {
     pub key: HostKey,
     /// Address; none for the sum of all hosts beyond the limit.
     pub address: Option<Address>,
-    /// Traffic that it sent, and traffic sent to it.
-    pub traffic: [Traffic; 2],
+    /// Traffic that it sent, and traffic sent to it: thousands of octets, which are moved in their box.
+    pub traffic: Box<[Traffic; 2]>,
 }
 
 /// Hosts as of one time, each in its place in the order of their first TPDU; last the sum of the hosts beyond the
@@ -384,12 +384,12 @@ impl Hosts {
         let others = has_others.then(|| ChangedHost {
             key: HostKey::OTHERS,
             address: None,
-            traffic: others.clone(),
+            traffic: Box::new(others.clone()),
         });
         // Hosts have many counts, and are not moved to make room.
         let mut changed = Vec::with_capacity(list.len() + 1);
         changed.extend(list.into_iter().filter_map(|number| {
-            let traffic = (**measured.get(number as usize)?).clone();
+            let traffic = measured.get(number as usize)?.clone();
             Some(ChangedHost {
                 key: HostKey(number),
                 address: Some(*self.address(number)),

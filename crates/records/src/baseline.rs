@@ -88,12 +88,12 @@ fn is_something(done: &ConnectionInterval, since: Instant) -> bool {
 
 /// Traffic that a host sent and received since `before`; none if no TPDU passed and TCP
 /// acknowledged nothing.
-fn activity(host: &ChangedHost, before: Option<&[Traffic; 2]>) -> Option<[Traffic; 2]> {
-    let [sent, received] = &host.traffic;
+fn activity(host: &ChangedHost, before: Option<&[Traffic; 2]>) -> Option<Box<[Traffic; 2]>> {
+    let [sent, received] = &*host.traffic;
     let traffic = match before {
         None => host.traffic.clone(),
-        Some(before) if *before == host.traffic => return None,
-        Some(before) => [sent.since(&before[0]), received.since(&before[1])],
+        Some(before) if *before == *host.traffic => return None,
+        Some(before) => Box::new([sent.since(&before[0]), received.since(&before[1])]),
     };
     let passed =
         tpdus_of(&traffic) > 0 || is_acknowledged(traffic.iter().map(|traffic| &traffic.waits));
@@ -118,7 +118,7 @@ impl HostRanking {
 
     /// Adds the traffic of a host; without an address it is the sum of the hosts beyond the meter's
     /// limit.
-    fn put(&mut self, host: &ChangedHost, traffic: [Traffic; 2]) {
+    fn put(&mut self, host: &ChangedHost, traffic: Box<[Traffic; 2]>) {
         let (address, index, replied) = (host.address, self.index, Summary::default());
         let (tpdus, hosts) = (tpdus_of(&traffic), u64::from(address.is_some()));
         let told = Box::new(HostInterval { index, address, hosts, traffic, replied });
@@ -148,7 +148,7 @@ fn add_to(rest: &mut Option<Box<HostInterval>>, mut host: Box<HostInterval>) {
     match rest {
         Some(rest) => {
             rest.hosts += host.hosts;
-            rest.traffic.iter_mut().zip(&host.traffic).for_each(|(sum, more)| sum.add(more));
+            rest.traffic.iter_mut().zip(&*host.traffic).for_each(|(sum, more)| sum.add(more));
         }
         None => {
             (host.address, host.replied) = (None, Summary::default());
@@ -252,12 +252,7 @@ impl Baseline {
     /// Makes the counts of a host those at the start of the interval.
     fn keep(&mut self, host: ChangedHost) {
         let ChangedHost { key, traffic, .. } = host;
-        match self.hosts.get_mut(&key) {
-            Some(before) => **before = traffic,
-            None => {
-                self.hosts.insert(key, Box::new(traffic));
-            }
-        }
+        self.hosts.insert(key, traffic);
     }
 
     /// Returns the activity of connections; if the interval `is_over`, their counts are those at

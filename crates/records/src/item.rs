@@ -143,7 +143,7 @@ pub struct HostInterval {
     pub address: Option<Address>,
     /// Number of hosts: one, except for the rest, where the meter distinguishes them.
     pub hosts: u64,
-    pub traffic: [Traffic; 2],
+    pub traffic: Box<[Traffic; 2]>,
     /// Response times of the host since measuring began.
     pub replied: Summary,
 }

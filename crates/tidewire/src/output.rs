@@ -4,6 +4,7 @@ use crate::interrupt;
 use crate::interruptible_writer::{self, PATIENCE, Patient};
 use crate::log;
 use bench::paragraph::{COLUMNS, wrapped};
+use memchr::memrchr;
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
@@ -92,8 +93,9 @@ impl Output {
         if lines.is_empty() {
             return Ok(());
         }
-        let last = lines.trim_ascii_end().rsplit(|octet| *octet == b'\n').next();
-        let is_end = last.is_some_and(|last| last.starts_with(br#"{"type":"end","#));
+        let whole = lines.trim_ascii_end();
+        let last = memrchr(b'\n', whole).and_then(|at| whole.get(at + 1..)).unwrap_or(whole);
+        let is_end = last.starts_with(br#"{"type":"end","#);
         HAS_ENDED.fetch_or(is_end, Ordering::Relaxed);
         let written = put(lines);
         lines.clear();

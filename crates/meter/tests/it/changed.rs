@@ -40,7 +40,7 @@ fn one_frame_among_ten_thousand_hosts_changes_two() {
     let all: Vec<_> = meter.each_host().collect();
     for host in changed {
         let known = all.iter().find(|known| known.address == host.address).unwrap();
-        assert_eq!(host.traffic, [known.sent.clone(), known.received.clone()]);
+        assert_eq!(*host.traffic, [known.sent.clone(), known.received.clone()]);
         assert!(matches!(host.address, Some(Address::Station { .. })));
     }
 }

@@ -95,7 +95,7 @@ impl Both {
                 assert_eq!(before.unwrap_or(&Host { address: host.address, ..none() }), host);
                 continue;
             };
-            assert_eq!(changed[place].traffic, [host.sent.clone(), host.received.clone()]);
+            assert_eq!(*changed[place].traffic, [host.sent.clone(), host.received.clone()]);
             assert_eq!(replied[place], host.replied);
         }
         self.short.forget_changes();
