@@ -256,6 +256,10 @@ impl Tracker {
         let Some(finished) = transfer::data_in_turn(connection, sent, part, results) else {
             return false;
         };
+        let is_empty = data_octets == 0 && finished.is_none();
+        if is_empty {
+            connection.count_empty(sent.side);
+        }
         if heard.note(at) {
             self.table.slab.move_up(key.connection.place(), at);
         }
@@ -264,6 +268,7 @@ impl Tracker {
         let of_tpdu = class(header_octets + data_octets);
         let of_data = class(data_octets);
         let (kind, of_tsdu) = match finished {
+            None if is_empty => (BatchKind::Empty, 0),
             None => (BatchKind::Part, 0),
             // Most TSDUs are one DT.
             Some(octets) if octets == data_octets => (BatchKind::End, of_data),

@@ -18,6 +18,8 @@ pub(crate) enum BatchKind {
     Part,
     /// Retransmitted DT.
     Again,
+    /// DT without data and without EOT.
+    Empty,
     /// AK that acknowledges.
     Acknowledging,
     /// AK that changes the credit.
@@ -30,10 +32,11 @@ pub(crate) enum BatchKind {
 
 impl BatchKind {
     /// All kinds.
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::End,
         Self::Part,
         Self::Again,
+        Self::Empty,
         Self::Acknowledging,
         Self::Crediting,
         Self::Confirming,
@@ -50,7 +53,8 @@ impl BatchKind {
             Self::End => 0,
             Self::Part | Self::Again => 1,
             Self::Acknowledging => 2,
-            Self::Crediting | Self::Confirming | Self::KeepingAlive => 3,
+            // Empty DTs come in class 0, which has no AKs.
+            Self::Empty | Self::Crediting | Self::Confirming | Self::KeepingAlive => 3,
         }
     }
 
@@ -67,9 +71,12 @@ impl BatchKind {
 
     /// Kind of a TPDU of a known connection; none if it counts in more than a batch holds.
     pub(crate) fn of_tpdu(tpdu: &Tpdu) -> Option<Self> {
-        let is_odd = tpdu.into_closed_window || tpdu.empty_part || tpdu.step.is_some();
+        let is_odd = tpdu.into_closed_window || tpdu.step.is_some();
         match (tpdu.kind, tpdu.finished_tsdus) {
             _ if is_odd => None,
+            (_, finished) if tpdu.empty_part => {
+                (finished == 0 && !tpdu.retransmitted).then_some(Self::Empty)
+            }
             (Kind::Dt, 0) if tpdu.retransmitted => Some(Self::Again),
             (Kind::Dt, 0) => Some(Self::Part),
             (Kind::Dt, 1) if !tpdu.retransmitted => Some(Self::End),
@@ -80,7 +87,7 @@ impl BatchKind {
 
     /// True for DTs.
     pub(crate) const fn is_data(self) -> bool {
-        matches!(self, Self::End | Self::Part | Self::Again)
+        matches!(self, Self::End | Self::Part | Self::Again | Self::Empty)
     }
 
     /// True for TPDUs that count as retransmissions.

@@ -45,6 +45,7 @@ impl Roles {
     pub(super) fn batch(&mut self, batch: &Sums) {
         match batch.kind {
             BatchKind::Part | BatchKind::End | BatchKind::Again => {}
+            BatchKind::Empty => self.empty_parts += batch.tpdus,
             BatchKind::Acknowledging => self.acknowledging += batch.tpdus,
             BatchKind::Crediting => self.crediting += batch.tpdus,
             BatchKind::Confirming => self.confirming += batch.tpdus,

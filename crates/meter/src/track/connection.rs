@@ -358,6 +358,13 @@ impl Connection {
         }
     }
 
+    /// Counts a DT of a side without data and without EOT.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn count_empty(&mut self, side: Side) {
+        self.apart().rare(side).empty_parts += 1;
+    }
+
     /// Counts an AK of a side with a rare role.
     #[cold]
     pub(crate) fn count_role(&mut self, side: Side, role: Role) {

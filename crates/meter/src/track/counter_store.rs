@@ -198,6 +198,7 @@ impl CounterStore {
             }
             BatchKind::Again => account.class(data, 2, tpdus),
             BatchKind::Part
+            | BatchKind::Empty
             | BatchKind::Acknowledging
             | BatchKind::Crediting
             | BatchKind::Confirming

@@ -171,8 +171,8 @@ fn pass_up(connection: &mut Connection, side: Side, part: &Part<'_>, sink: &mut 
     }
 }
 
-/// Processes a common DT: the next expected one, not empty, within its credit, and of a connection
-/// that is not over. Returns the octets of the TSDU if the DT ends it. Returns the outer none,
+/// Processes a common DT: the next expected one, within its credit, of a connection that is not over,
+/// and empty only in class 0. Returns the octets of the TSDU if the DT ends it. Returns the outer none,
 /// without effect, for any other DT.
 // Always inline: where the format is known, much of it is eliminated.
 #[inline(always)]
@@ -187,10 +187,10 @@ pub(crate) fn data_in_turn(
     let is_over = connection.state.is_over();
     // Receivers of class 0 grant no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
+    let is_empty = data_octets == 0 && !ends;
     let is_odd = is_over
         || connection.passes_tsdus
-        || data_octets == 0 && !ends
-        || format == Format::Class0 && number != 0;
+        || if format == Format::Class0 { number != 0 } else { is_empty };
     if is_odd {
         return None;
     }
@@ -205,7 +205,7 @@ pub(crate) fn data_in_turn(
         let open = if side == 0 { first } else { second };
         apart.of(side).data.arrive_in_turn(format, number, open, data_octets, ends)?
     };
-    if passed(connection, sent, has_flow_control, part, false, results) {
+    if passed(connection, sent, has_flow_control, part, is_empty, results) {
         let place = InOrder { number, format, ends };
         follow_in_turn(connection, at, side, place, octets, data_octets, &mut results.sink());
     }
