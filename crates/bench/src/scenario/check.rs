@@ -35,7 +35,8 @@ const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
 /// error.
 #[must_use]
 pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
-    let mut checker = Checker { scenario, problems: Vec::new() };
+    let (problems, meant, sent_by) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut checker = Checker { scenario, problems, meant, sent_by };
     checker.run();
     checker.stations();
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -66,9 +67,13 @@ pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
 struct Checker<'a> {
     scenario: &'a Scenario,
     problems: Vec<Problem<String>>,
+    /// Station that each unknown one was probably meant to be: flows of a group name the same.
+    meant: BTreeMap<String, Option<String>>,
+    /// Flows of the messaging service so far, by their sender.
+    sent_by: BTreeMap<&'a str, usize>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     fn error(&mut self, path: &str, message: impl Into<String>) {
         self.problems.push(Problem::error(path, message));
     }
@@ -183,13 +188,17 @@ impl Checker<'_> {
         let shown: Vec<String> = names.iter().take(8).map(|name| format!("\"{name}\"")).collect();
         let more = if names.len() > 8 { ", ..." } else { "" };
         let problem = problem.label(format!("the stations are {}{more}", shown.join(", ")));
-        self.problems.push(match meant(station, names.iter().map(String::as_str)) {
+        let meant = self
+            .meant
+            .entry(station.to_owned())
+            .or_insert_with(|| meant(station, names.iter().map(String::as_str)).map(str::to_owned));
+        self.problems.push(match meant {
             Some(name) => problem.help(format!("did you mean \"{name}\"?")),
             None => problem,
         });
     }
 
-    fn flow(&mut self, index: usize, flow: &Flow) {
+    fn flow(&mut self, index: usize, flow: &'a Flow) {
         let path = |key: &str| format!("flow.{index}.{key}");
         if let Some(group) = &flow.group {
             self.named(&path("group"), group);
@@ -270,7 +279,7 @@ impl Checker<'_> {
     }
 
     /// Checks priorities, and the keys that only the messaging service has.
-    fn message(&mut self, index: usize, flow: &Flow) {
+    fn message(&mut self, index: usize, flow: &'a Flow) {
         let path = |key: &str| format!("flow.{index}.{key}");
         if flow.priority.is_some_and(|priority| priority > HIGHEST_PRIORITY) {
             self.error(&path("priority"), format!("priorities are from 0 to {HIGHEST_PRIORITY}"));
@@ -293,9 +302,9 @@ impl Checker<'_> {
             let message = format!("a message of this service with CRC has at most {most} B");
             self.error(&path("size"), message);
         }
-        let others = self.scenario.flows.iter().take(index);
-        let before = others.filter(|o| o.from == flow.from && o.service == Service::Message);
-        if before.count() >= MESSAGE_FLOWS {
+        let sent = self.sent_by.entry(&flow.from).or_default();
+        *sent += 1;
+        if *sent > MESSAGE_FLOWS {
             let message = format!("a station sends at most {MESSAGE_FLOWS} flows of messages");
             self.error(&path("from"), message);
         }
