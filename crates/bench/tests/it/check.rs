@@ -1,6 +1,6 @@
 //! Scenarios that were never text: their problems stand at the paths of their keys.
 
-use bench::scenario::{Medium, Scenario, Severity, Share, Size, check, load};
+use bench::scenario::{Medium, Scenario, Service, Severity, Share, Size, check, load};
 
 fn scenario() -> Scenario {
     let study = load(crate::QUIET, "quiet.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -59,4 +59,31 @@ fn a_share_above_one_and_a_wrong_medium_are_found_in_data() {
         switched.switches = 101;
     }
     assert_eq!(at(&wrong), [("medium.switches".to_owned(), Severity::Error)]);
+}
+
+#[test]
+fn flows_of_messages_are_limited_for_each_sender_alone() {
+    let found = problems(|it| {
+        let [mut there, mut back] = [it.flows[0].clone(), it.flows[0].clone()];
+        (back.from, back.to) = (there.to.clone(), there.from.clone());
+        it.flows.clear();
+        for flow in [&mut there, &mut back] {
+            flow.service = Service::Message;
+        }
+        for nth in 0..70 {
+            there.name = format!("there-{nth}");
+            it.flows.push(there.clone());
+            if nth < 40 {
+                back.name = format!("back-{nth}");
+                it.flows.push(back.clone());
+            }
+        }
+    });
+    let most = |problem: &String| -> Option<usize> {
+        problem.split_once("sends at most ")?.1.strip_suffix(" flows of messages")?.parse().ok()
+    };
+    let limits: Vec<usize> = found.iter().filter_map(most).collect();
+    assert_eq!((limits.len(), found.len()), (70 - limits[0], limits.len()), "{found:?}");
+    // The first 40 of each alternate.
+    assert!(found[0].starts_with(&format!("flow.{}.from", 40 + limits[0])), "{found:?}");
 }
