@@ -280,7 +280,7 @@ fn a_past_interval_has_its_own_services_and_the_last_all() {
     for text in [&so_far, &of_interval] {
         model.take(serde_json::from_str(text).unwrap());
     }
-    // Services that nothing happened to are not told again.
+    // Services without a change come once.
     model.take(interval(1, true, 7));
     model.take(connection(1, 7, "established"));
     // Behind the connection as a whole come its services as a whole, which are of no interval.
