@@ -399,8 +399,9 @@ impl Judge<'_> {
     /// request.
     fn replies(&mut self) {
         let hosts = self.model.hosts().filter_map(|(host, [sent, _])| {
-            let slowness = Slowness::of_values(sent);
-            slowness.has_enough().then_some((slowness, host?, Replies::of(sent)))
+            let replies = Replies::of(sent);
+            let slowness = Slowness::of_replies(&replies);
+            slowness.has_enough().then_some((slowness, host?, replies))
         });
         let slowest = hosts.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(a.1)));
         if let Some((_, host, replies)) = slowest {

@@ -28,7 +28,12 @@ impl Slowness {
 
     /// Returns the slowness of what a host or a side sent, from the values of a record.
     pub fn of_values(sent: &Counts) -> Self {
-        let Replies { count, p99_ns, max_ns, .. } = Replies::of(sent);
+        Self::of_replies(&Replies::of(sent))
+    }
+
+    /// Returns the slowness of replies.
+    pub fn of_replies(replies: &Replies) -> Self {
+        let Replies { count, p99_ns, max_ns, .. } = *replies;
         Self { has_enough: count >= ENOUGH, p99_ns: p99_ns.unwrap_or(0), max_ns }
     }
 

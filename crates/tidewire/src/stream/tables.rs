@@ -211,7 +211,7 @@ impl SlowestHosts {
             return;
         }
         self.all += 1;
-        self.kept.push((Slowness::of_values(sent), replies, host.clone()));
+        self.kept.push((Slowness::of_replies(&replies), replies, host.clone()));
         if self.kept.len() >= KEPT {
             self.sort();
         }

@@ -211,11 +211,17 @@ impl Source {
     fn read_on(&mut self) {
         let from = self.offset();
         let Some(Lying { file, .. }) = self.lying.take() else { return };
-        if file.octets_now() < from {
+        let octets_now = file.octets_now();
+        if octets_now < from {
             self.was_cut();
             return;
         }
         (self.first_offset, self.start, self.end) = (from, 0, 0);
+        if octets_now == from {
+            // Most files have not grown, and need no buffer.
+            self.state = State::Ended;
+            return;
+        }
         self.buffer = vec![0; BUFFER_OCTETS];
         match file.rest(from) {
             Ok(read) => self.read = read,
