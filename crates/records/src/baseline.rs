@@ -38,12 +38,14 @@ pub(crate) struct Baseline {
     /// Connections that the meter evicted since the interval began, with their counts.
     forgotten: Ranking<Done>,
     others: Others,
-    /// Connections that were reported, by their numbers.
+    /// Connections that were reported and that the meter follows, by their numbers.
     reported: BTreeMap<u32, Reported>,
+    /// Numbers of those that it evicted since the interval began, and that are reported once more.
+    evicted: Vec<u32>,
 }
 
 /// Last report of a connection at the end of an interval.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 struct Reported {
     /// Response times of both sides.
     replied: [Distribution; 2],
@@ -168,6 +170,7 @@ impl Baseline {
             forgotten: Ranking::new(top),
             others: Others { connections: 0, sum: None },
             reported: BTreeMap::new(),
+            evicted: Vec::new(),
         }
     }
 
@@ -192,7 +195,11 @@ impl Baseline {
         let connection = connection.clone();
         let replied = [Summary::default(); 2];
         let done = Box::new(ConnectionInterval { index: None, connection, directions, replied });
-        self.connections.remove(&done.connection.serial);
+        let serial = done.connection.serial;
+        self.connections.remove(&serial);
+        if self.reported.contains_key(&serial) {
+            self.evicted.push(serial);
+        }
         if is_something(&done, self.start) {
             self.forgotten.put(tpdus(&done.directions), done, |done| self.others.add(done));
         }
@@ -330,7 +337,8 @@ impl Baseline {
     }
 
     /// Keeps these reports, and those of connections that were silent, up to the limit.
-    fn keep_reported(&mut self, now: BTreeMap<u32, Reported>) {
+    fn keep_reported(&mut self, mut now: BTreeMap<u32, Reported>) {
+        now.retain(|serial, _| self.connections.contains_key(serial));
         let serials: Vec<u32> = now.keys().copied().collect();
         self.reported.extend(now);
         let over = self.reported.len().saturating_sub(MOST_REPORTED);
@@ -349,6 +357,12 @@ impl Baseline {
         self.restart(now);
     }
 
+    /// Numbers of the connections whose last report is kept.
+    #[cfg(test)]
+    pub(crate) fn reported(&self) -> Vec<u32> {
+        self.reported.keys().copied().collect()
+    }
+
     /// Makes the counts of a connection those at the start of the interval.
     fn keep_connection(&mut self, connection: &Connection) {
         let Connection { serial, directions, .. } = connection;
@@ -363,6 +377,7 @@ impl Baseline {
     /// Begins another interval at `now`, with the counts that are kept.
     fn restart(&mut self, now: Instant) {
         self.start = now;
+        self.evicted.drain(..).for_each(|serial| _ = self.reported.remove(&serial));
         self.forgotten = Ranking::new(self.top);
         self.others = Others::default();
     }
