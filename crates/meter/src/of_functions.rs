@@ -14,9 +14,8 @@ impl Meter {
     /// interval, in the order of their keys.
     #[must_use]
     pub fn each_transaction(&self) -> Vec<TransactionReport> {
-        let mut all: Vec<_> = self.intervals.known_transactions().each_whole().collect();
-        all.sort_by_key(|report| report.key);
-        all
+        let keys = self.transaction_keys();
+        keys.iter().filter_map(|key| self.transaction(key)).collect()
     }
 
     /// Keys of these functions, in order.

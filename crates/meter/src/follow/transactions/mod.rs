@@ -461,11 +461,6 @@ impl Transactions {
         self.rows.slab.iter().map(|(_, row, _)| row.report())
     }
 
-    /// Reports of the same, with the times between the requests of each client.
-    pub(crate) fn each_whole(&self) -> impl Iterator<Item = TransactionReport> {
-        self.rows.slab.iter().map(|(_, row, _)| row.whole_report())
-    }
-
     /// Keys of the functions followed.
     pub(crate) fn keys(&self) -> impl Iterator<Item = TransactionKey> {
         self.rows.slab.iter().map(|(_, row, _)| row.key)
