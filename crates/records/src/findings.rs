@@ -168,7 +168,7 @@ fn is_judged(measure: Measure) -> bool {
     }
 }
 
-/// True for the measures of what a host sent on which findings rest.
+/// True for the measures of what a host sent on which findings rest, likewise.
 const fn is_judged_of_host(measure: Measure) -> bool {
     matches!(measure, Measure::Delay(DelayKind::Response, _))
 }

@@ -45,7 +45,8 @@ mod verdicts;
 use exit::Exit;
 use std::process::ExitCode;
 
-/// Counters of connections, delays and records are allocated and freed by the thousand at each interval.
+/// Counters of connections, delays and records are allocated and freed by the thousand at each interval. Version 2 keeps
+/// sizes closer together than version 3, so that a short run touches less memory.
 #[cfg(not(any(test, target_env = "musl")))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -35,8 +35,8 @@ const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
 /// error.
 #[must_use]
 pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
-    let (problems, meant, sent_by) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    let mut checker = Checker { scenario, problems, meant, sent_by };
+    let (problems, nearest, sent_by) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut checker = Checker { scenario, problems, nearest, sent_by };
     checker.run();
     checker.stations();
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -68,7 +68,7 @@ struct Checker<'a> {
     scenario: &'a Scenario,
     problems: Vec<Problem<String>>,
     /// Station that each unknown one was probably meant to be: flows of a group name the same.
-    meant: BTreeMap<String, Option<String>>,
+    nearest: BTreeMap<String, Option<String>>,
     /// Flows of the messaging service so far, by their sender.
     sent_by: BTreeMap<&'a str, usize>,
 }
@@ -188,11 +188,9 @@ impl<'a> Checker<'a> {
         let shown: Vec<String> = names.iter().take(8).map(|name| format!("\"{name}\"")).collect();
         let more = if names.len() > 8 { ", ..." } else { "" };
         let problem = problem.label(format!("the stations are {}{more}", shown.join(", ")));
-        let meant = self
-            .meant
-            .entry(station.to_owned())
-            .or_insert_with(|| meant(station, names.iter().map(String::as_str)).map(str::to_owned));
-        self.problems.push(match meant {
+        let search = || meant(station, names.iter().map(String::as_str)).map(str::to_owned);
+        let nearest = self.nearest.entry(station.to_owned()).or_insert_with(search);
+        self.problems.push(match nearest {
             Some(name) => problem.help(format!("did you mean \"{name}\"?")),
             None => problem,
         });

@@ -53,7 +53,7 @@ impl BatchKind {
             Self::End => 0,
             Self::Part | Self::Again => 1,
             Self::Acknowledging => 2,
-            // Empty DTs come in class 0, which has no AKs.
+            // Most empty DTs come in class 0, which has no AKs.
             Self::Empty | Self::Crediting | Self::Confirming | Self::KeepingAlive => 3,
         }
     }
