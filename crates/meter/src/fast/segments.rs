@@ -439,7 +439,7 @@ mod tests {
             1 => vec![6, 0xD0, 0, 1, 0, 2, 0],
             2 => vec![6, 0x80, 0, 1, 0, 2, 0],
             3 => vec![2, 0xF0, 0x80, 0x7F, 0x65, 1, 2],
-            4..12 => vec![2, 0xF0, number],
+            4 => vec![2, 0xF0, number],
             _ => {
                 [&[2, 0xF0, number, 0x32, 1, 0, 0][..], &vec![7; draw.below(90) as usize]].concat()
             }
