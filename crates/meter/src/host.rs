@@ -304,6 +304,7 @@ impl Counts {
     }
 
     /// Counts a batch of TPDUs between two hosts, except for the busiest second.
+    #[inline]
     pub(crate) fn batch(&mut self, ends: [HostNumber; 2], batch: &Sums) {
         for (way, end) in ends.into_iter().enumerate() {
             self.of(Some(end), way).batch(batch);
@@ -311,6 +312,7 @@ impl Counts {
     }
 
     /// Counts TPDUs between two hosts in a second, for the busiest second alone.
+    #[inline]
     pub(crate) fn pass(&mut self, second: u64, ends: [HostNumber; 2], tpdus: u64, octets: u64) {
         for (way, end) in ends.into_iter().enumerate() {
             self.of(Some(end), way).pass(second, tpdus, octets);

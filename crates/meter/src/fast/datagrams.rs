@@ -277,7 +277,7 @@ impl Tracker {
         let classes = [of_tpdu, of_data, of_tsdu];
         let octets = [header_octets, data_octets, finished.unwrap_or(0)];
         let one = Batch::one(kind, classes, octets);
-        self.recent.add(at, slot, kind, one, || {
+        self.recent.add(at, slot, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });
@@ -318,7 +318,7 @@ impl Tracker {
         let Tpdu { header_octets, data_octets, .. } = *tpdu;
         let classes = [header_octets + data_octets, data_octets, tsdu_octets].map(class);
         let one = Batch::one(kind, classes, [header_octets, data_octets, tsdu_octets]);
-        self.recent.add(tpdu.at, slot, kind, one, || {
+        self.recent.add(tpdu.at, slot, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });
@@ -356,7 +356,7 @@ impl Tracker {
         let all = &mut results.measures().traffic;
         let classes = [self.recent.class(header_octets, &all.sizes), 0, 0];
         let one = Batch::one(kind, classes, [header_octets, 0, 0]);
-        self.recent.add(at, slot, kind, one, || {
+        self.recent.add(at, slot, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });

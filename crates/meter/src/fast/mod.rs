@@ -36,8 +36,8 @@
 //!    [`Batch`](crate::measure::Batch). Batches are settled before a frame of another interval
 //!    counts, before a connection is evicted and its place reused, before an entry with batches is
 //!    replaced, and at the end of measuring. A report of the interval under way adds them to its
-//!    copy and keeps them pending. Before a frame of another second counts, the TPDUs of the second
-//!    that is over count for the busiest second, and stay pending for all else.
+//!    copy and keeps them pending. For the busiest second, the TPDUs of the second that is over
+//!    count before a frame of another second does, whether their batch is settled or stays pending.
 //! 5. **Identical results.** A batch holds what the counters of its TPDUs have in common and the
 //!    sums of the rest. All counters are sums, and maxima are per second; so the order of TPDUs
 //!    within a second has no effect. State that depends on order (numbers, windows, delays, pairs

@@ -2,8 +2,8 @@
 //! batches of their TPDUs.
 //!
 //! Common TPDUs of one kind are batched here. A batch is counted for hosts and network when a
-//! different TPDU or another side takes its place, and before any report. At the end of each second
-//! only its TPDUs of that second count, for the busiest second.
+//! different TPDU or another side takes its place, and before any report. For the busiest second,
+//! all TPDUs of a side count together at the end of each second.
 
 use super::cache::{Name, Slot, TwoWayCache};
 use crate::host::{Counts, HostNumber};
@@ -23,6 +23,7 @@ pub(super) struct Totals<'a> {
 
 impl Totals<'_> {
     /// Counts a batch of TPDUs that were sent to a side, except for the busiest second.
+    #[inline]
     fn batch(&mut self, known: &CachedSide, batch: &Batch) {
         let sums = &batch.sums();
         self.hosts.batch(known.hosts, sums);
@@ -31,6 +32,7 @@ impl Totals<'_> {
     }
 
     /// Counts TPDUs that were sent to a side in a second, for the busiest second alone.
+    #[inline]
     fn pass(&mut self, second: u64, known: &CachedSide, more: Amount) {
         let Amount { tpdus, octets } = more;
         if tpdus > 0 {
@@ -41,11 +43,24 @@ impl Totals<'_> {
     }
 }
 
-/// Some TPDUs, and their octets.
+/// Some TPDUs, and their octets. A difference wraps, so that it can be added again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Amount {
     tpdus: u64,
     octets: u64,
+}
+
+impl Amount {
+    #[inline]
+    const fn of(batch: &Batch) -> Self {
+        Self { tpdus: batch.tpdus as u64, octets: batch.octets() }
+    }
+
+    #[inline]
+    const fn without(self, other: Self) -> Self {
+        let tpdus = self.tpdus.wrapping_sub(other.tpdus);
+        Self { tpdus, octets: self.octets.wrapping_sub(other.octets) }
+    }
 }
 
 /// Standing of a cached side on the lists of those with pending batches.
@@ -132,27 +147,52 @@ impl CachedSide {
     }
 
     /// TPDUs of its pending batches.
-    fn amount(&self) -> Amount {
+    fn amount(&self, pending: &Pending) -> Amount {
         let mut all = Amount::default();
-        for batch in &self.batch {
-            all.tpdus += u64::from(batch.tpdus);
-            all.octets += batch.octets();
+        for place in pending.places() {
+            let Amount { tpdus, octets } = Amount::of(&self.batch[place]);
+            (all.tpdus, all.octets) = (all.tpdus + tpdus, all.octets + octets);
         }
         all
     }
 
-    /// TPDUs of its pending batches, without those that count in their second already.
-    fn uncounted(&self, counted: Amount) -> Amount {
-        let Amount { tpdus, octets } = self.amount();
-        Amount { tpdus: tpdus - counted.tpdus, octets: octets - counted.octets }
+    /// Counts TPDUs that do not count in their second yet, for the busiest second.
+    fn pass(&self, second: u64, pending: &mut Pending, tally: &mut Totals<'_>) {
+        let amount = self.amount(pending);
+        let counted = core::mem::replace(&mut pending.counted, amount);
+        tally.pass(second, self, amount.without(counted));
     }
 
-    /// Counts its batches, of which some TPDUs count in their second already.
-    fn count(&self, second: u64, counted: Amount, tally: &mut Totals<'_>) {
-        tally.pass(second, self, self.uncounted(counted));
-        for batch in self.batch.iter().filter(|batch| batch.tpdus > 0) {
-            tally.batch(self, batch);
+    /// Counts its pending batches.
+    fn count(&self, second: u64, mut pending: Pending, tally: &mut Totals<'_>) {
+        self.pass(second, &mut pending, tally);
+        for place in pending.places() {
+            tally.batch(self, &self.batch[place]);
         }
+    }
+}
+
+/// Pending batches of a cached side: which there are, and how far they count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// Those of their TPDUs that count in their second already, less those of former batches that do
+    /// not yet.
+    counted: Amount,
+    /// Bit set of the places of the batches.
+    used: u16,
+}
+
+const _: () = assert!(BatchKind::PLACES <= u16::BITS as usize);
+
+impl Pending {
+    /// Places of the batches.
+    fn places(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut used = self.used;
+        core::iter::from_fn(move || {
+            let place = used.trailing_zeros() as usize;
+            used &= used.wrapping_sub(1);
+            (place < BatchKind::PLACES).then_some(place)
+        })
     }
 }
 
@@ -169,8 +209,8 @@ pub(crate) struct RecentSides {
     pending: Vec<Slot>,
     /// Those of them with TPDUs in this second.
     this_second: Vec<Slot>,
-    /// Pending TPDUs of each slot that count in their second already.
-    counted: Vec<Amount>,
+    /// Pending batches of each slot.
+    batches: Vec<Pending>,
     /// Second of all others.
     second: u64,
 }
@@ -183,8 +223,8 @@ impl RecentSides {
             *class = sizes.class(octets as u64) as u8;
         }
         let [pending, this_second] = [Vec::new(), Vec::new()];
-        let (cache, counted) = (TwoWayCache::default(), Vec::new());
-        Self { cache, classes, pending, this_second, counted, second: 0 }
+        let (cache, batches) = (TwoWayCache::default(), Vec::new());
+        Self { cache, classes, pending, this_second, batches, second: 0 }
     }
 
     /// Class of a size.
@@ -225,17 +265,17 @@ impl RecentSides {
     /// Caches a direction of a stream, without a connection yet, and returns its slot. The pending
     /// batches of the side that it evicts are counted first.
     pub(super) fn insert_way(&mut self, name: Name, way: Way, mut tally: Totals<'_>) -> Slot {
-        let Self { cache, counted, second, .. } = self;
+        let Self { cache, batches, second, .. } = self;
         let mut replaced = |slot: Slot, before: &CachedSide| {
-            before.count(*second, core::mem::take(&mut counted[slot]), &mut tally);
+            before.count(*second, core::mem::take(&mut batches[slot]), &mut tally);
             before.standing
         };
         let slot = cache.insert(name, |before| {
             let standing = before.map_or(Standing::Idle, |(slot, it)| replaced(slot, it));
             CachedSide::of(way, standing)
         });
-        if slot >= self.counted.len() {
-            self.counted.resize_with(slot + 1, Amount::default);
+        if slot >= self.batches.len() {
+            self.batches.resize_with(slot + 1, Pending::default);
         }
         slot
     }
@@ -251,7 +291,7 @@ impl RecentSides {
     ) {
         let SideKey { connection, side, format } = key;
         let known = self.cache.at(slot);
-        known.count(self.second, core::mem::take(&mut self.counted[slot]), &mut tally);
+        known.count(self.second, core::mem::take(&mut self.batches[slot]), &mut tally);
         let (batch, side) = (Default::default(), side as u8);
         *known = CachedSide { connection, side, format, hosts, batch, ..*known };
     }
@@ -263,12 +303,11 @@ impl RecentSides {
         &mut self,
         at: Instant,
         slot: Slot,
-        kind: BatchKind,
         one: Batch,
         tally: impl FnOnce() -> Totals<'a>,
     ) {
         let known = self.cache.at(slot);
-        let place = kind.place();
+        let place = one.place();
         if known.standing != Standing::ThisSecond || !known.batch[place].add(&one) {
             self.add_apart(at, slot, place, one, tally());
         }
@@ -296,14 +335,14 @@ impl RecentSides {
                 return;
             }
         }
-        let batch = known.batch[place];
+        let pending = &mut self.batches[slot];
+        let batch = core::mem::replace(&mut known.batch[place], one);
         if batch.tpdus > 0 {
-            tally.pass(self.second, known, known.uncounted(self.counted[slot]));
             tally.batch(known, &batch);
-            known.batch[place] = Batch::NONE;
-            self.counted[slot] = known.amount();
+            // What of it does not count in its second yet still does not.
+            pending.counted = pending.counted.without(Amount::of(&batch));
         }
-        known.batch[place] = one;
+        pending.used |= 1 << place;
     }
 
     /// Counts the pending TPDUs of a second that is over, for the busiest second. The batches stay
@@ -317,8 +356,7 @@ impl RecentSides {
         let mut tally = Totals { hosts, all, sides };
         for slot in self.this_second.drain(..) {
             let known = self.cache.at(slot);
-            tally.pass(self.second, known, known.uncounted(self.counted[slot]));
-            self.counted[slot] = known.amount();
+            known.pass(self.second, &mut self.batches[slot], &mut tally);
             known.standing = Standing::Pending;
         }
     }
@@ -332,9 +370,12 @@ impl RecentSides {
     ) {
         let mut tally = Totals { hosts, all, sides };
         for slot in self.pending.drain(..) {
-            let known = self.cache.at(slot);
-            known.count(self.second, core::mem::take(&mut self.counted[slot]), &mut tally);
-            (known.standing, known.batch) = (Standing::Idle, Default::default());
+            let (known, pending) = (self.cache.at(slot), core::mem::take(&mut self.batches[slot]));
+            known.count(self.second, pending, &mut tally);
+            known.standing = Standing::Idle;
+            for place in pending.places() {
+                known.batch[place] = Batch::NONE;
+            }
         }
         self.this_second.clear();
     }
@@ -348,7 +389,7 @@ impl RecentSides {
     ) {
         let mut tally = Totals { hosts, all, sides };
         for slot in &self.pending {
-            self.cache.get(*slot).count(self.second, self.counted[*slot], &mut tally);
+            self.cache.get(*slot).count(self.second, self.batches[*slot], &mut tally);
         }
     }
 }

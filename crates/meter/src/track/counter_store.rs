@@ -117,14 +117,15 @@ enum Storage<T> {
 }
 
 impl<T: Default> Storage<T> {
-    #[inline]
+    // Always inline: each count takes this way, and mostly to a value that is there.
+    #[inline(always)]
     fn of(&mut self, place: Place) -> &mut T {
         match self {
-            Self::Few(few) => few.entry(place).or_default(),
+            Self::Few(few) => of_few(few, place),
             Self::All(all) => {
                 let place = place as usize;
                 if place >= all.len() {
-                    all.resize_with(place + 1, T::default);
+                    make_room(all, place);
                 }
                 &mut all[place]
             }
@@ -153,6 +154,16 @@ impl<T: Default> Storage<T> {
     }
 }
 
+#[cold]
+fn of_few<T: Default>(few: &mut BTreeMap<Place, T>, place: Place) -> &mut T {
+    few.entry(place).or_default()
+}
+
+#[cold]
+fn make_room<T: Default>(all: &mut Vec<T>, place: usize) {
+    all.resize_with(place + 1, T::default);
+}
+
 impl CounterStore {
     /// Octets per connection, and those of a connection with AKs in addition.
     #[cfg(test)]
@@ -171,12 +182,14 @@ impl CounterStore {
     }
 
     /// Counts TPDUs that a side sent in a second, for the busiest second alone.
+    #[inline]
     pub(crate) fn pass(&mut self, second: u64, of: OfSide, tpdus: u64, octets: u64) {
         let tpdus = u32::try_from(tpdus).unwrap_or(u32::MAX);
         self.account(of).pass(second, tpdus, octets);
     }
 
     /// Counts a batch of TPDUs that a side sent, as [`Traffic::batch`] does.
+    #[inline]
     pub(crate) fn batch(&mut self, of: OfSide, batch: &BatchSums) {
         let mut account = self.account(of);
         let BatchSums { kind, classes: [whole, data, finished], tpdus, .. } = *batch;

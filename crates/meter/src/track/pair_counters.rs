@@ -139,6 +139,7 @@ pub(super) struct Seconds {
 
 impl Seconds {
     /// Counts TPDUs of a side in a second; an earlier second counts as the one under way.
+    #[inline]
     pub(super) fn pass(&mut self, second: u32, side: Side, more: Amount) {
         if second > self.second {
             self.most = self.busiest();
