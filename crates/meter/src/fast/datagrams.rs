@@ -96,7 +96,21 @@ impl Tracker {
             self.evict_silent(at, &mut results.sink());
         }
         let Some((slot, key)) = self.find_or_cache(frame, results) else { return false };
-        let tpdu = &frame.tpdu;
+        self.common_tpdu(at, slot, key, &frame.tpdu, results)
+    }
+
+    /// Counts a TPDU to the side in a cache slot, whose connection exists; returns false, without
+    /// effect, if it must be dissected.
+    // Always inline: so the TPDU need not be in memory.
+    #[inline(always)]
+    pub(super) fn common_tpdu(
+        &mut self,
+        at: Instant,
+        slot: Slot,
+        key: SideKey,
+        tpdu: &CommonTpdu<'_>,
+        results: &mut Intervals,
+    ) -> bool {
         let octets = tpdu.header_octets as u64;
         if tpdu.kind == Kind::Dt {
             if let Some(part) = tpdu.dt_fields(key.format) {
@@ -118,7 +132,7 @@ impl Tracker {
     // Takes the TPDU in parts: so that of a common frame need not be in memory.
     #[cold]
     #[inline(never)]
-    pub(super) fn tpdu_apart(
+    fn tpdu_apart(
         &mut self,
         at: Instant,
         slot: Slot,
@@ -431,6 +445,16 @@ mod tests {
         over_llc(from.min(9), to.min(9), &npdu, pad)
     }
 
+    /// Some parameters of an AK: one that it may not have, and a checksum that is too short.
+    fn ak_parameters(draw: &mut Draw) -> Vec<u8> {
+        let which = draw.octet_below(16);
+        let subsequence = [0x8A, 2, 0, draw.octet_below(4)];
+        let confirmation = [0x8C, 8, 0, 0, 0, draw.octet_below(4), 0, 1, 0, 9];
+        let all: [&[u8]; 4] = [&subsequence, &confirmation, &[0x85, 1, 7], &[0xC3, 1, 7]];
+        let chosen = all.into_iter().enumerate().filter(|(nth, _)| which >> nth & 1 == 1);
+        chosen.flat_map(|(_, parameter)| parameter.to_vec()).collect()
+    }
+
     /// TPDU of one of six connections, three of each format: mostly a DT or AK that is in turn.
     fn tpdu(draw: &mut Draw, numbers: &mut [[u32; 2]; 6]) -> (usize, u8, Vec<u8>) {
         let (which, side) = (usize::from(draw.octet_below(6)), draw.octet_below(2));
@@ -446,10 +470,12 @@ mod tests {
             4 => vec![4, 0x10, high, low, 0x80],
             what => {
                 let number = &mut numbers[which][usize::from(side)];
-                *number += u32::from(what > 8);
-                let number = number.wrapping_sub(u32::from(what < 7));
                 let is_ak = what % 3 == 0;
-                let code = if is_ak { 0x60 | if extended { 0 } else { 7 } } else { 0xF0 };
+                let is_ordered = is_ak && what % 2 == 1;
+                *number += u32::from(what > 8 && !is_ordered);
+                let number = number.wrapping_sub(u32::from(what < 7));
+                let credit = if extended { 0 } else { 6 + draw.octet_below(2) };
+                let code = if is_ak { 0x60 | credit } else { 0xF0 };
                 let mut header = vec![0, code, high, low];
                 let eot = if what % 2 == 0 && !is_ak { 0x80 } else { 0 };
                 if extended {
@@ -458,8 +484,8 @@ mod tests {
                 } else {
                     header.push(number as u8 & 0x7F | eot);
                 }
-                if what == 9 && is_ak {
-                    header.extend([0x8A, 2, 0, 5]);
+                if is_ordered {
+                    header.extend(ak_parameters(draw));
                 }
                 header
             }

@@ -62,7 +62,7 @@ impl Meter {
         let Some(tpdu) = CommonTpdu::in_nsdu(nsdu.octets, nsdu.missing_octets) else {
             return Handled::No;
         };
-        if !self.tracker.common_nsdu(at, nsdu, tpdu.reference(), &mut self.intervals) {
+        if !self.tracker.common_nsdu(at, nsdu, &tpdu, &mut self.intervals) {
             return Handled::No;
         }
         let is_cut = tpdu.is_cut() && self.intervals.has_data();
@@ -78,9 +78,10 @@ impl Tracker {
         &mut self,
         at: Instant,
         nsdu: &Nsdu<'_>,
-        reference: Reference,
+        tpdu: &CommonTpdu<'_>,
         results: &mut Intervals,
     ) -> bool {
+        let reference = tpdu.reference();
         self.give_up_silent(at, &mut results.sink());
         let party = |mac, nsap| Party { address: Address::Station { mac, nsap }, port: 0 };
         let parties =
@@ -89,9 +90,7 @@ impl Tracker {
         let known =
             self.recent.find(name).filter(|(_, key)| self.is_side(*key, reference, &parties));
         let found = known.or_else(|| self.cache_side_of(name, reference, parties, results));
-        found.is_some_and(|(slot, key)| {
-            self.tpdu_apart(at, slot, key, nsdu.octets, nsdu.missing_octets, results)
-        })
+        found.is_some_and(|(slot, key)| self.common_tpdu(at, slot, key, tpdu, results))
     }
 
     /// True if a side exists, and is that of a receiver, with its sender.

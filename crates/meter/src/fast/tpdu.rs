@@ -65,7 +65,11 @@ impl<'a> CommonTpdu<'a> {
     /// Fields of a DT; none if it needs the full decoder.
     #[inline]
     pub(super) fn dt_fields(self, format: Format) -> Option<DtFields<'a>> {
-        let (number, ends) = self.numbered(format, [5, 8])?;
+        let fixed = fixed_octets(format, [5, 8])?;
+        if self.header_octets.checked_sub(fixed)? != 0 && !self.has_good_checksum(fixed) {
+            return None;
+        }
+        let (number, ends) = self.number(format);
         let octets = self.octets.get(self.header_octets..)?;
         let data_octets = (octets.len() + self.missing_octets) as u64;
         Some(DtFields { number, ends, octets, data_octets })
@@ -74,34 +78,51 @@ impl<'a> CommonTpdu<'a> {
     /// Fields of an AK, likewise.
     #[inline]
     pub(super) fn ak_fields(self, format: Format) -> Option<AkFields> {
-        let (next, _) = self.numbered(format, [5, 10])?;
+        let fixed = fixed_octets(format, [5, 10])?;
+        let parameters = self.octets.get(fixed..self.header_octets)?;
+        let is_plain = parameters.is_empty() || self.has_good_checksum(fixed);
+        let (subsequence, confirms) =
+            if is_plain { (0, false) } else { self.of_parameters(parameters)? };
+        let (next, _) = self.number(format);
         let credit = match self.octets.get(8..10) {
             Some(&[high, low]) if format == Format::Extended => u16::from_be_bytes([high, low]),
             _ => u16::from(self.front[1] & 0x0F),
         };
-        Some(AkFields { next, credit, subsequence: 0, confirms: false })
+        Some(AkFields { next, credit, subsequence, confirms })
     }
 
-    /// TPDU-NR and the bit on top of it, if the parameters are none or a checksum that is correct
-    /// as far as it can be verified. `normal` and `extended` are the lengths of the fixed part in
-    /// the two formats.
-    #[inline]
-    fn numbered(self, format: Format, [normal, extended]: [usize; 2]) -> Option<(u32, bool)> {
-        let (fixed, shift) = match format {
-            Format::Class0 => return None,
-            Format::Normal => (normal, 24),
-            Format::Extended => (extended, 0),
-        };
-        if self.header_octets.checked_sub(fixed)? != 0 && !self.has_good_checksum(fixed) {
-            return None;
+    /// Subsequence number of a whole AK with these parameters, 0 if it has none, and true if it
+    /// confirms flow control. None if its checksum is wrong, or it needs the full decoder.
+    // Never inline: most AKs have no parameters, and should not pay for its registers.
+    #[inline(never)]
+    fn of_parameters(self, mut parameters: &[u8]) -> Option<(u16, bool)> {
+        let (mut subsequence, mut confirms, mut has_checksum) = (0, false, false);
+        while let [code, length, rest @ ..] = parameters {
+            let (value, rest) = rest.split_at_checked(usize::from(*length))?;
+            match (*code, value) {
+                (0xC3, [_, _]) => has_checksum = true,
+                (0xC3, _) => return None,
+                (0x8A, [high, low]) => subsequence = u16::from_be_bytes([*high, *low]),
+                (0x8C, [_, _, _, _, _, _, _, _]) => confirms = true,
+                _ => {}
+            }
+            parameters = rest;
         }
+        let is_good = !has_checksum || self.raw().sums() == Checksum::Good;
+        (parameters.is_empty() && is_good).then_some((subsequence, confirms))
+    }
+
+    /// TPDU-NR and the bit on top of it.
+    #[inline]
+    fn number(self, format: Format) -> (u32, bool) {
+        let shift = if format == Format::Extended { 0 } else { 24 };
         // Both formats have the same bit on top of the number; a short number has the seven bits
         // below it.
         let word = match self.octets.get(4..8) {
             Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
             _ => u32::from(self.front[4]) << 24,
         };
-        Some(((word & 0x7FFF_FFFF) >> shift, word >> 31 != 0))
+        ((word & 0x7FFF_FFFF) >> shift, word >> 31 != 0)
     }
 
     /// True if `fixed` octets of the header are followed by a checksum alone and it is correct. The
@@ -137,6 +158,16 @@ impl<'a> CommonTpdu<'a> {
             Pdu::Ak(ak) => Some(Decoded::Ak(AkFields::from(&ak))),
             _ => None,
         }
+    }
+}
+
+/// Length of the fixed part of a numbered TPDU, of those in the two formats.
+#[inline]
+const fn fixed_octets(format: Format, [normal, extended]: [usize; 2]) -> Option<usize> {
+    match format {
+        Format::Class0 => None,
+        Format::Normal => Some(normal),
+        Format::Extended => Some(extended),
     }
 }
 
