@@ -19,8 +19,6 @@ pub const PORT: u16 = 44_818;
 pub const HEADER_OCTETS: usize = 24;
 /// Octets of interface handle and timeout before the items.
 const BEFORE_ITEMS: usize = 6;
-/// Commands that the specification defines (2-3.2).
-const COMMANDS: [u16; 9] = [0, 0x04, 0x63, 0x64, 0x65, 0x66, 0x6F, 0x70, 0x72];
 /// Bit of the service that marks a reply.
 const REPLY: u8 = 0x80;
 
@@ -49,9 +47,18 @@ impl Message<'_> {
 /// Encapsulated message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
+    /// Its header.
+    pub header: Header,
+    /// CIP message, if there is one and its head was captured.
+    pub message: Option<Message<'a>>,
+}
+
+/// Encapsulation header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Header {
     /// Command.
     pub command: u16,
-    /// Octets of the whole, header included.
+    /// Octets of the whole message, header included.
     pub octets: usize,
     /// Session handle.
     pub session: u32,
@@ -59,20 +66,24 @@ pub struct Pdu<'a> {
     pub status: u32,
     /// Sender context, which a reply repeats.
     pub context: [u8; 8],
-    /// CIP message, if there is one and its head was captured.
-    pub message: Option<Message<'a>>,
 }
 
-impl<'a> Pdu<'a> {
-    /// Decodes the message at the front of `octets`.
+/// True for the commands that the specification defines (2-3.2).
+const fn is_command(command: u16) -> bool {
+    matches!(command, 0 | 0x04 | 0x63..=0x66 | 0x6F | 0x70 | 0x72)
+}
+
+impl Header {
+    /// Decodes the header at the front of `octets`.
     ///
     /// # Errors
     /// Names the field that is missing or invalid.
-    pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
+    #[inline]
+    pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let wrong = reader.malformed("encapsulation command");
         let command = u16::from_le_bytes(reader.array("encapsulation command")?);
-        if !COMMANDS.contains(&command) {
+        if !is_command(command) {
             return Err(wrong);
         }
         let length = u16::from_le_bytes(reader.array("encapsulation length")?);
@@ -84,10 +95,22 @@ impl<'a> Pdu<'a> {
         if reader.array("encapsulation options")? != [0; 4] {
             return Err(wrong);
         }
-        let whole = HEADER_OCTETS + usize::from(length);
-        let data = octets.get(HEADER_OCTETS..whole.min(octets.len())).unwrap_or_default();
-        let message = if matches!(command, 0x6F | 0x70) { message(data) } else { None };
-        Ok(Self { command, octets: whole, session, status, context, message })
+        let octets = HEADER_OCTETS + usize::from(length);
+        Ok(Self { command, octets, session, status, context })
+    }
+}
+
+impl<'a> Pdu<'a> {
+    /// Decodes the message at the front of `octets`.
+    ///
+    /// # Errors
+    /// Names the field that is missing or invalid.
+    pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
+        let header = Header::decode(octets)?;
+        let end = header.octets.min(octets.len());
+        let data = octets.get(HEADER_OCTETS..end).unwrap_or_default();
+        let has_message = matches!(header.command, 0x6F | 0x70);
+        Ok(Self { header, message: if has_message { message(data) } else { None } })
     }
 }
 
@@ -170,7 +193,7 @@ mod tests {
         let items = [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0xB2, 0, 4, 0, 0x8E, 0, 5, 0];
         let read = encoded(0x6F, &items);
         let pdu = Pdu::decode(&read).unwrap();
-        assert_eq!((pdu.octets, pdu.session, pdu.context[7]), (44, 7, 8));
+        assert_eq!((pdu.header.octets, pdu.header.session, pdu.header.context[7]), (44, 7, 8));
         let message = pdu.message.unwrap();
         assert_eq!((message.service, message.is_reply, message.sequence), (0x0E, true, None));
         assert_eq!(message.status(), Some(5));

@@ -116,7 +116,7 @@ fn each_pdu_is_one_of_its_protocol() {
                     modbus::PORT => modbus::Header::decode(&octets).map(|it| it.adu_octets),
                     dnp3::PORT => dnp3::Header::decode(&octets).map(|it| it.frame_octets),
                     iec104::PORT => iec104::Pdu::decode(&octets).map(|it| it.octets),
-                    enip::PORT => enip::Pdu::decode(&octets).map(|it| it.octets),
+                    enip::PORT => enip::Pdu::decode(&octets).map(|it| it.header.octets),
                     ads::PORT => ads::Pdu::decode(&octets).map(|it| it.octets),
                     _ => fins::Pdu::decode(&octets).map(|it| it.octets),
                 };

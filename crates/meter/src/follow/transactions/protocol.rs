@@ -84,9 +84,9 @@ impl Protocol {
     pub const ALL: [Self; 6] =
         [Self::Modbus, Self::Dnp3, Self::Iec104, Self::EtherNetIp, Self::Ads, Self::Fins];
 
-    pub(super) const fn row(self) -> Row {
+    pub(super) const fn row(self) -> &'static Row {
         match self {
-            Self::Modbus => Row {
+            Self::Modbus => &Row {
                 name: "Modbus/TCP",
                 word: "modbus",
                 port: modbus::PORT,
@@ -95,7 +95,7 @@ impl Protocol {
                 stream: Form { front: readers::front_of_modbus, read: readers::read_modbus },
                 datagram: None,
             },
-            Self::Dnp3 => Row {
+            Self::Dnp3 => &Row {
                 name: "DNP3",
                 word: "dnp3",
                 port: dnp3::PORT,
@@ -104,7 +104,7 @@ impl Protocol {
                 stream: Form { front: readers::front_of_dnp3, read: readers::read_dnp3 },
                 datagram: Some(Datagram::AsStream),
             },
-            Self::Iec104 => Row {
+            Self::Iec104 => &Row {
                 name: "IEC 104",
                 word: "iec104",
                 port: iec104::PORT,
@@ -114,7 +114,7 @@ impl Protocol {
                 stream: Form { front: readers::front_of_iec104, read: readers::read_iec104 },
                 datagram: None,
             },
-            Self::EtherNetIp => Row {
+            Self::EtherNetIp => &Row {
                 name: "EtherNet/IP",
                 word: "enip",
                 port: enip::PORT,
@@ -123,7 +123,7 @@ impl Protocol {
                 stream: Form { front: readers::front_of_enip, read: readers::read_enip },
                 datagram: None,
             },
-            Self::Ads => Row {
+            Self::Ads => &Row {
                 name: "ADS",
                 word: "ads",
                 port: ads::PORT,
@@ -132,7 +132,7 @@ impl Protocol {
                 stream: Form { front: readers::front_of_ads, read: readers::read_ads },
                 datagram: None,
             },
-            Self::Fins => Row {
+            Self::Fins => &Row {
                 name: "FINS",
                 word: "fins",
                 port: fins::PORT,

@@ -179,7 +179,7 @@ fn command<'a>(asdu: &iec104::Asdu, sender: Sender, octets: &'a [u8]) -> Option<
 pub(super) fn front_of_enip(octets: &[u8]) -> Front {
     let may_begin = octets.get(1).is_none_or(|high| *high == 0);
     front(octets, enip::HEADER_OCTETS, may_begin, || {
-        enip::Pdu::decode(octets).ok().map(|pdu| pdu.octets)
+        enip::Header::decode(octets).ok().map(|header| header.octets)
     })
 }
 
@@ -188,17 +188,17 @@ pub(super) fn read_enip<'a>(
     sender: Sender,
     each: &mut dyn FnMut(Message<'a>),
 ) -> bool {
-    let Ok(pdu) = enip::Pdu::decode(octets) else { return false };
-    let [first, second] = [pdu.context.first_chunk(), pdu.context.last_chunk()]
+    let Ok(enip::Pdu { header, message }) = enip::Pdu::decode(octets) else { return false };
+    let [first, second] = [header.context.first_chunk(), header.context.last_chunk()]
         .map(|half| half.map_or(0, |half| u32::from_le_bytes(*half)));
     let context = first ^ second.rotate_left(16);
-    let Some(message) = pdu.message else {
+    let Some(message) = message else {
         // Without a reply: nothing, and the end of a session. A connected message without its head is
         // one that is cut.
-        if matches!(pdu.command, 0 | 0x66 | 0x6F | 0x70 | 0x72) {
+        if matches!(header.command, 0 | 0x66 | 0x6F | 0x70 | 0x72) {
             return true;
         }
-        let function = OTHER | pdu.command;
+        let function = OTHER | header.command;
         each(Message {
             role: if sender == Sender::Client { Role::Request } else { Role::Reply },
             identifier: context,
@@ -206,7 +206,7 @@ pub(super) fn read_enip<'a>(
             pair_unit: 0,
             pair: function,
             function,
-            is_exception: pdu.status != 0,
+            is_exception: header.status != 0,
             subject: None,
             content: octets,
         });
@@ -220,7 +220,7 @@ pub(super) fn read_enip<'a>(
         pair_unit: 0,
         pair: if message.sequence.is_some() { CONNECTED } else { UNCONNECTED },
         function,
-        is_exception: pdu.status != 0 || message.status().is_some_and(|status| status != 0),
+        is_exception: header.status != 0 || message.status().is_some_and(|status| status != 0),
         subject: Some(message.data),
         content: octets,
     });
