@@ -315,7 +315,8 @@ impl Counts {
     #[inline]
     pub(crate) fn pass(&mut self, second: u64, ends: [HostNumber; 2], tpdus: u64, octets: u64) {
         for (way, end) in ends.into_iter().enumerate() {
-            self.of(Some(end), way).pass(second, tpdus, octets);
+            let own = self.measured.get_mut(end as usize);
+            own.map_or(&mut self.others[way], |own| &mut own[way]).pass(second, tpdus, octets);
         }
     }
 }

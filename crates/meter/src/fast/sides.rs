@@ -31,13 +31,19 @@ impl Totals<'_> {
         self.sides.batch(known.sender(), sums);
     }
 
-    /// Counts TPDUs that were sent to a side in a second, for the busiest second alone.
+    /// Counts TPDUs of the network in a second, for the busiest second alone.
+    fn pass_all(&mut self, second: u64, Amount { tpdus, octets }: Amount) {
+        if tpdus > 0 {
+            self.all.pass(second, tpdus, octets);
+        }
+    }
+
+    /// Does the same for hosts and for the connection of a side, to which the TPDUs were sent.
     #[inline]
     fn pass(&mut self, second: u64, known: &CachedSide, more: Amount) {
         let Amount { tpdus, octets } = more;
         if tpdus > 0 {
             self.hosts.pass(second, known.hosts, tpdus, octets);
-            self.all.pass(second, tpdus, octets);
             self.sides.pass(second, known.sender(), tpdus, octets);
         }
     }
@@ -156,16 +162,20 @@ impl CachedSide {
         all
     }
 
-    /// Counts TPDUs that do not count in their second yet, for the busiest second.
-    fn pass(&self, second: u64, pending: &mut Pending, tally: &mut Totals<'_>) {
+    /// Counts TPDUs that do not count in their second yet, for the busiest second of all but the
+    /// network, and returns them.
+    fn pass(&self, second: u64, pending: &mut Pending, tally: &mut Totals<'_>) -> Amount {
         let amount = self.amount(pending);
         let counted = core::mem::replace(&mut pending.counted, amount);
-        tally.pass(second, self, amount.without(counted));
+        let more = amount.without(counted);
+        tally.pass(second, self, more);
+        more
     }
 
     /// Counts its pending batches.
     fn count(&self, second: u64, mut pending: Pending, tally: &mut Totals<'_>) {
-        self.pass(second, &mut pending, tally);
+        let more = self.pass(second, &mut pending, tally);
+        tally.pass_all(second, more);
         for place in pending.places() {
             tally.batch(self, &self.batch[place]);
         }
@@ -354,11 +364,14 @@ impl RecentSides {
         sides: &mut CounterStore,
     ) {
         let mut tally = Totals { hosts, all, sides };
+        let mut sum = Amount::default();
         for slot in self.this_second.drain(..) {
             let known = self.cache.at(slot);
-            known.pass(self.second, &mut self.batches[slot], &mut tally);
+            let more = known.pass(self.second, &mut self.batches[slot], &mut tally);
+            (sum.tpdus, sum.octets) = (sum.tpdus + more.tpdus, sum.octets + more.octets);
             known.standing = Standing::Pending;
         }
+        tally.pass_all(self.second, sum);
     }
 
     /// Counts all pending batches.
