@@ -268,6 +268,7 @@ impl Delays {
     }
 
     /// Counts the delay that ends with an event of an association.
+    #[inline(always)]
     pub(crate) fn mms(&mut self, event: &MmsEvent) {
         match event {
             MmsEvent::Answer { took, .. } => self.mms_response.record(*took),

@@ -43,6 +43,8 @@ impl ServiceCounts {
     }
 
     /// Counts an event of this service.
+    // Always inline: where the event is known, the selection is eliminated.
+    #[inline(always)]
     pub(crate) fn observe(&mut self, event: &MmsEvent) {
         match event {
             MmsEvent::Request(_) => self.requests += 1,
@@ -94,6 +96,7 @@ impl Default for Places {
 
 impl Mms {
     /// Counts an event.
+    #[inline(always)]
     pub fn observe(&mut self, event: &MmsEvent) {
         match event {
             MmsEvent::Request(service)
@@ -139,11 +142,15 @@ impl Mms {
     }
 
     fn service(&mut self, service: Service) -> &mut ServiceCounts {
-        let place = &mut self.places.0[service.place()];
-        if *place == 0 {
-            self.services.push((service, ServiceCounts::default()));
-            *place = self.services.len() as u8;
+        if self.places.0[service.place()] == 0 {
+            self.make_room(service);
         }
-        &mut self.services[usize::from(*place) - 1].1
+        &mut self.services[usize::from(self.places.0[service.place()]) - 1].1
+    }
+
+    #[cold]
+    fn make_room(&mut self, service: Service) {
+        self.services.push((service, ServiceCounts::default()));
+        self.places.0[service.place()] = self.services.len() as u8;
     }
 }

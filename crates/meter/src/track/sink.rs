@@ -81,6 +81,8 @@ impl Results for Sink<'_> {
 
 impl Sink<'_> {
     /// Counts an event of an association.
+    // Always inline: where the event is known, the selections are eliminated.
+    #[inline(always)]
     pub(crate) fn mms(&mut self, event: MmsEvent) {
         self.measures.mms.observe(&event);
         self.measures.delays.mms(&event);

@@ -137,6 +137,7 @@ impl Follower<Above<'_, '_>> for Association {
     type Below = ();
     type Report = AssociationReport;
 
+    #[inline(always)]
     fn observe(&mut self, _: Instant, input: SidePart<'_>, above: &mut Above<'_, '_>) {
         let SidePart { side, mut part } = input;
         // A connection found under way may be found within a TSDU, but this DT is the first of one.
@@ -215,6 +216,13 @@ impl State {
     /// True for a PDU in a context that was proposed; opens an association found under way.
     #[inline]
     fn admit(&mut self, context: i64, above: &mut Above<'_, '_>) -> bool {
+        let contexts = self.contexts.as_deref().unwrap_or_default();
+        let is_open = !matches!(self.phase, Phase::Idle | Phase::Requested);
+        is_open && contexts.contains(&context) || self.admit_apart(context, above)
+    }
+
+    #[cold]
+    fn admit_apart(&mut self, context: i64, above: &mut Above<'_, '_>) -> bool {
         if matches!(self.phase, Phase::Idle | Phase::Requested) {
             self.phase = Phase::Open;
             self.infer(above);
@@ -391,6 +399,8 @@ impl State {
     }
 
     /// Counts an event in a row, with the failure that it states, and for the network.
+    // Always inline: where the event is known, much of it is eliminated.
+    #[inline(always)]
     fn count(
         &mut self,
         row: u8,
@@ -405,6 +415,7 @@ impl State {
     }
 
     /// Begins the interval under way, before the first change of its outstanding requests.
+    #[inline]
     fn turn(&mut self, above: &Above<'_, '_>) {
         let start = above.sink.interval;
         if self.latest.start != start {

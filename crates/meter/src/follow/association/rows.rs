@@ -41,6 +41,8 @@ struct Failed {
 
 impl Row {
     /// Counts an event, and the failure that it states, in the interval of this start.
+    // Always inline: as the next.
+    #[inline(always)]
     pub(super) fn count(&mut self, interval: Instant, event: &MmsEvent, failure: Option<Failure>) {
         if self.latest != interval {
             self.begin(interval);
