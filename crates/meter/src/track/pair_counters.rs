@@ -62,6 +62,12 @@ impl PairCounters {
         if self.used & bit == 0 {
             self.make_room(bit, place);
         }
+        self.at(place)
+    }
+
+    /// Counts in a place in the order of the bits.
+    #[inline]
+    fn at(&mut self, place: usize) -> &mut Class<u16> {
         let first = self.first.len();
         if place < first { &mut self.first[place] } else { self.class_apart(place - first) }
     }
@@ -72,17 +78,16 @@ impl PairCounters {
         &mut self.more.get_or_insert_default()[place]
     }
 
+    /// Moves the counts from a place on by one, for those of another class.
     #[cold]
     fn make_room(&mut self, bit: u32, place: usize) {
-        let mut all: Vec<Class<u16>> = self.each_class().map(|(.., counts)| *counts).collect();
-        all.insert(place, Class::default());
+        let count = self.used.count_ones() as usize;
         self.used |= bit;
-        let (first, more) = all.split_at(all.len().min(self.first.len()));
-        self.first[..first.len()].copy_from_slice(first);
-        if !more.is_empty() {
-            let all = self.more.get_or_insert_default();
-            all.iter_mut().zip(more).for_each(|(place, counts)| *place = *counts);
+        for last in (place..count).rev() {
+            let counts = *self.at(last);
+            *self.at(last + 1) = counts;
         }
+        *self.at(place) = Class::default();
     }
 
     /// Number of classes in use.
