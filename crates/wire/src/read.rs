@@ -70,6 +70,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if fewer than `count` octets are left.
+    #[inline]
     pub fn take(&mut self, field: &'static str, count: usize) -> Result<&'a [u8], Malformed> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.malformed(field));
@@ -83,6 +84,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if fewer than `N` octets are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], Malformed> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.malformed(field));
@@ -96,6 +98,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if no octet is left.
+    #[inline]
     pub fn u8(&mut self, field: &'static str) -> Result<u8, Malformed> {
         self.array::<1>(field).map(|[octet]| octet)
     }
@@ -104,6 +107,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if fewer than two octets are left.
+    #[inline]
     pub fn u16(&mut self, field: &'static str) -> Result<u16, Malformed> {
         self.array(field).map(u16::from_be_bytes)
     }
@@ -112,6 +116,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if fewer than four octets are left.
+    #[inline]
     pub fn u32(&mut self, field: &'static str) -> Result<u32, Malformed> {
         self.array(field).map(u32::from_be_bytes)
     }

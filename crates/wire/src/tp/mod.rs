@@ -193,6 +193,7 @@ impl<'a> Raw<'a> {
 
     /// Verifies the sums over the octets, assuming that the TPDU has a checksum parameter.
     #[must_use]
+    #[inline]
     pub fn sums(&self) -> Checksum {
         if Fletcher::of(self.octets).is_good() { Checksum::Good } else { Checksum::Bad }
     }
