@@ -1,8 +1,9 @@
 //! Records in brief, for output that shows few of their values.
 
+use crate::findings::is_judged;
 use crate::named::Named;
-use crate::record::metrics;
-use crate::{Counts, Interval, Subset, item};
+use crate::record::{identity, metrics};
+use crate::{Connection, Counts, Interval, Subset, item};
 use meter::registry::{self, Measure};
 use wire::time::nanos;
 
@@ -29,5 +30,20 @@ impl Interval {
             oddities: Named::default(),
             histograms: None,
         }
+    }
+}
+
+impl Connection {
+    /// Converts a connection with those counts alone that are wanted, or on which findings rest, as far as they are
+    /// reported: without metrics.
+    pub fn brief(known: &meter::Connection, only: &Subset, wanted: fn(Measure) -> bool) -> Self {
+        let is_told = |measure| is_judged(measure) || wanted(measure);
+        let directions = known.directions.each_ref().map(|sent| {
+            let mut counts = Counts(registry::part_of_direction(sent, is_told));
+            only.apply(&mut counts);
+            counts
+        });
+        let metrics = [Named::default(), Named::default()];
+        Self { connection: identity(known), directions, metrics }
     }
 }

@@ -156,7 +156,7 @@ fn words(files: &[String]) -> String {
 }
 
 /// True for the measures of a connection on which findings and its weight rest. A finding that reads another one adds it here.
-fn is_judged(measure: Measure) -> bool {
+pub(crate) fn is_judged(measure: Measure) -> bool {
     match measure {
         Measure::OfKind(kind, KindCount::Retransmissions) => matches!(kind, Kind::Cr | Kind::Dt),
         Measure::OfKind(_, count) => count == KindCount::Tpdus,

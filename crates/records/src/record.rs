@@ -531,7 +531,7 @@ fn oddities(oddities: &Oddities) -> Named<u64> {
     Named(oddities.iter().map(|(class, what, times)| (name(class, what), times)).collect())
 }
 
-fn identity(connection: &meter::Connection) -> Identity {
+pub(crate) fn identity(connection: &meter::Connection) -> Identity {
     let [opening_ns, established_ns, closing_ns, closed_ns] =
         connection.history.map(|at| at.map(wire::time::Instant::as_nanos));
     let is_closed = connection.directions.iter().any(|sent| sent.closed_since.is_some());

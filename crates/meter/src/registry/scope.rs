@@ -72,7 +72,7 @@ pub fn of_traffic(traffic: &Traffic) -> Values {
     let mut values = Values::with_capacity(MOST_VALUES);
     values.extend(Count::ALL.into_iter().filter_map(|c| Some((c.into(), c.row().host?(traffic)))));
     of_kinds(&traffic.transport, &mut values);
-    of_waits(&traffic.waits, &mut values);
+    values.extend(waits(&traffic.waits));
     of_sizes(&traffic.sizes, &mut values);
     values
 }
@@ -137,8 +137,20 @@ pub fn interval_of_direction(direction: &Direction) -> Values {
 /// Values of what one side of a connection sent as a whole, without totals of all kinds of TPDUs: kinds that it did
 /// not send, and size classes and busiest seconds without a TPDU, are left out.
 pub fn whole_of_direction(direction: &Direction) -> Values {
+    let mut values = part_of_direction(direction, |_| true);
+    values.extend(whole_replies(&direction.replied));
+    for (which, counts) in classes(&direction.sizes) {
+        let of = SizeCount::ALL.into_iter().zip(counts).filter(|(_, value)| *value > 0);
+        values.extend(of.map(|(count, value)| (Measure::OfSize(count, which), value)));
+    }
+    values
+}
+
+/// Values of what one side of a connection sent as a whole, likewise: those measures that are wanted, without sizes
+/// and quantiles.
+pub fn part_of_direction(direction: &Direction, is_wanted: impl Fn(Measure) -> bool) -> Values {
     let mut values = Values::with_capacity(CHOSEN_VALUES);
-    for Scoped { measure, of, .. } in OF_SIDE.iter() {
+    for Scoped { measure, of, .. } in OF_SIDE.iter().filter(|row| is_wanted(row.measure)) {
         if let Some(value) = of(direction)
             && (value > 0 || !measure.is_peak())
         {
@@ -146,14 +158,11 @@ pub fn whole_of_direction(direction: &Direction) -> Values {
         }
     }
     for (kind, volume) in direction.transport().by_kind().filter(|(_, volume)| volume.tpdus > 0) {
-        values.extend(KindCount::ALL.map(|count| (Measure::OfKind(kind, count), count.of(volume))));
+        let all = KindCount::ALL.map(|count| (Measure::OfKind(kind, count), count.of(volume)));
+        values.extend(all.into_iter().filter(|(measure, _)| is_wanted(*measure)));
     }
-    of_waits(&direction.waits, &mut values);
-    values.extend(whole_replies(&direction.replied));
-    for (which, counts) in classes(&direction.sizes) {
-        let of = SizeCount::ALL.into_iter().zip(counts).filter(|(_, value)| *value > 0);
-        values.extend(of.map(|(count, value)| (Measure::OfSize(count, which), value)));
-    }
+    let all = waits(&direction.waits).filter(|(measure, _)| is_wanted(*measure));
+    values.extend(all);
     values
 }
 
@@ -195,7 +204,7 @@ pub fn of_direction(direction: &Direction) -> Values {
     let value = |count: Count| Some((count.into(), count.row().side?(direction)?));
     values.extend(Count::ALL.into_iter().filter_map(value));
     of_kinds(&direction.transport(), &mut values);
-    of_waits(&direction.waits, &mut values);
+    values.extend(waits(&direction.waits));
     values.extend(whole_replies(&direction.replied));
     of_sizes(&direction.sizes, &mut values);
     values
@@ -305,17 +314,17 @@ fn of_summary(
     values.extend(statistics.iter().map(value));
 }
 
-fn of_waits(waits: &Waits, values: &mut Values) {
-    for (delay, Times { count, total_ns, max_ns }) in
-        DelayKind::OF_HOSTS.into_iter().zip(waits.each())
-    {
+/// Values by delay.
+fn waits(waits: &Waits) -> impl Iterator<Item = (Measure, u64)> {
+    DelayKind::OF_HOSTS.into_iter().zip(waits.each()).flat_map(|(delay, times)| {
+        let Times { count, total_ns, max_ns } = times;
         let of = [
             (DelayStatistic::Count, count),
             (DelayStatistic::Total, total_ns),
             (DelayStatistic::Maximum, max_ns),
         ];
-        values.extend(of.map(|(statistic, value)| (Measure::Delay(delay, statistic), value)));
-    }
+        of.map(|(statistic, value)| (Measure::Delay(delay, statistic), value))
+    })
 }
 
 fn of_sizes(sizes: &Sizes, values: &mut Values) {

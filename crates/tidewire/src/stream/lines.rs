@@ -14,6 +14,7 @@ use crate::quantity::{counted, significant, span, trimmed};
 use bench::paragraph::wrapped;
 use bench::scenario::Span;
 use core::time::Duration;
+use meter::observation::DelayKind;
 use meter::registry::Measure;
 use records::calendar;
 use records::{End, Finding, Head, Interval, Record, Total};
@@ -30,6 +31,12 @@ pub(crate) const COUNTS: [Measure; 6] = [
     Measure::DtRetransmissions,
     Measure::AkTpdus,
 ];
+
+/// True for the measures of a connection as a whole that the tables of its end show, besides its TPDUs and closed
+/// windows, on which findings rest too.
+pub(crate) const fn is_told(measure: Measure) -> bool {
+    matches!(measure, Measure::Delay(DelayKind::Response | DelayKind::Acknowledgement, _))
+}
 
 /// Columns of most lines of intervals.
 const ROW_COLUMNS: usize = 80;
