@@ -63,9 +63,9 @@ fn more_connections_than_16384_are_followed_with_the_option() {
     let output = watched(&capture, &["--connections", "20000"]);
     check_code(&output, 0);
     let remark = String::from_utf8_lossy(&output.stderr);
-    // 20,000 x 426 octets, x 432, x 8,306, x 2,600 and x 39,000, rounded up.
+    // 20,000 x 432 octets, x 416, x 8,306, x 2,800 and x 39,000, rounded up.
     let wanted = "20000 connections: about 9 MB in class 4 and 9 MB over TCP, 167 MB if \
-                  each has many different response times; with MMS 52 MB, and 780 MB if each \
+                  each has many different response times; with MMS 56 MB, and 780 MB if each \
                   has many different response times of four services";
     assert!(remark.contains(wanted), "{remark}");
     // Each connection knows that its second DT is the first one once more.
