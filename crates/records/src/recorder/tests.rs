@@ -176,15 +176,7 @@ fn times_of_tcp_in_all_intervals_come_to_those_of_the_whole() {
         (2_015, segment([far, near], 0x10, [5_011, 1_019], &[])),
         (3_500, segment([near, far], 0x18, [1_019, 5_011], &dt)),
     ];
-    let interval = Duration::from_secs(1);
-    let mut recorder =
-        Recorder::new(Settings::every(interval), plain(interval), Details { top: 5 });
-    for (millis, octets) in &frames {
-        let at = Instant::from_nanos(millis * 1_000_000);
-        recorder.observe(at, Link::Ethernet, octets, octets.len());
-    }
-    recorder.finish(false, None);
-    let items: Vec<Item> = core::iter::from_fn(|| recorder.take()).collect();
+    let items = items_of(&frames);
     // In each interval: round trips of data that host 1 sent, as a host and as a side of the
     // connection.
     let mut told: Vec<(Option<u64>, u64, u64)> = Vec::new();
@@ -212,6 +204,19 @@ fn times_of_tcp_in_all_intervals_come_to_those_of_the_whole() {
     let silent = |told: &&(Option<u64>, u64, u64)| told.0 != Some(3);
     let told: Vec<_> = told.iter().filter(silent).copied().collect();
     assert_eq!(told, expected);
+}
+
+/// Items of frames at these times in milliseconds, with intervals of a second.
+fn items_of(frames: &[(u64, Vec<u8>)]) -> Vec<Item> {
+    let interval = Duration::from_secs(1);
+    let mut recorder =
+        Recorder::new(Settings::every(interval), plain(interval), Details { top: 5 });
+    for (millis, octets) in frames {
+        let at = Instant::from_nanos(millis * 1_000_000);
+        recorder.observe(at, Link::Ethernet, octets, octets.len());
+    }
+    recorder.finish(false, None);
+    iter::from_fn(|| recorder.take()).collect()
 }
 
 /// Returns a TCP segment over IPv4 on Ethernet with these ends, flags, sequence and acknowledgement
@@ -460,4 +465,27 @@ fn an_interval_in_brief_has_the_values_of_its_whole_record() {
         }
     }
     assert!(compared > 10, "{compared}");
+}
+
+#[test]
+fn a_connection_in_brief_has_what_is_wanted_or_judged_of_it() {
+    let wanted = |measure| matches!(measure, Measure::Delay(DelayKind::Acknowledgement, _));
+    let is_told = |measure: &Measure| wanted(*measure) || crate::findings::is_judged(*measure);
+    let mut compared = 0;
+    for item in cell(Duration::from_secs(1), plain(Duration::from_secs(1)), 0) {
+        let Item::Connection(known) = &item else { continue };
+        for only in ["dt_*,tpdus", "*"] {
+            let only: Subset = only.parse().unwrap();
+            let Record::Connection(whole) = Record::of(&item, &only) else { unreachable!() };
+            let brief = crate::Connection::brief(known, &only, wanted);
+            assert_eq!(brief.connection, whole.connection);
+            for (brief, mut whole) in brief.directions.into_iter().zip(whole.directions) {
+                let all = whole.0.len();
+                whole.0.retain(|(measure, _)| is_told(measure));
+                assert_eq!(brief, whole);
+                compared += usize::from(whole.0.len() > 5 && whole.0.len() < all);
+            }
+        }
+    }
+    assert!(compared >= 4, "{compared}");
 }

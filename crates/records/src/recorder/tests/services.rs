@@ -103,15 +103,7 @@ fn a_request_stays_outstanding_in_intervals_without_an_answer() {
         (1_500, segment([far, near], 0x18, [5_038, 1_065], &report)),
         (2_500, segment([far, near], 0x18, [5_071, 1_065], &mms(2, 0xA1))),
     ];
-    let interval = Duration::from_secs(1);
-    let mut recorder =
-        Recorder::new(Settings::every(interval), plain(interval), Details { top: 5 });
-    for (millis, octets) in &frames {
-        let at = Instant::from_nanos(millis * 1_000_000);
-        recorder.observe(at, Link::Ethernet, octets, octets.len());
-    }
-    recorder.finish(false, None);
-    let items: Vec<Item> = iter::from_fn(|| recorder.take()).collect();
+    let items = items_of(&frames);
     let told = items.iter().filter_map(|item| match item {
         Item::ServicesInterval(of) => {
             let [identify] = &of.services[..] else { panic!("{of:?}") };
