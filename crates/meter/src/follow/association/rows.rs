@@ -41,7 +41,7 @@ struct Failed {
 
 impl Row {
     /// Counts an event, and the failure that it states, in the interval of this start.
-    // Always inline: as the next.
+    // Always inline: where the event is known, the selection is eliminated.
     #[inline(always)]
     pub(super) fn count(&mut self, interval: Instant, event: &MmsEvent, failure: Option<Failure>) {
         if self.latest != interval {
