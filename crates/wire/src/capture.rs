@@ -128,6 +128,27 @@ impl Capture {
         }
     }
 
+    /// Passes records to `take` until it returns false, or the file describes an interface anew. Returns false at the
+    /// end of the file. Does the same as [`next`](Self::next), with fewer steps for each record.
+    ///
+    /// # Errors
+    /// Any [`CaptureError`] from this position on.
+    #[inline(always)]
+    pub fn each(&mut self, mut take: impl FnMut(Record<'_>) -> bool) -> Result<bool, CaptureError> {
+        let descriptions = self.descriptions();
+        loop {
+            if let Format::Pcap(reader) = &self.format
+                && !reader.each_ready(&mut self.source, &mut take)
+            {
+                return Ok(true);
+            }
+            let Some(record) = self.next()? else { return Ok(false) };
+            if !take(record) || self.descriptions() != descriptions {
+                return Ok(true);
+            }
+        }
+    }
+
     /// True if every interface described so far says that its frames are headers alone.
     #[must_use]
     pub fn leaves_out_data(&self) -> bool {

@@ -149,6 +149,30 @@ impl Reader {
         Ok(Some(self.record(&header, source)))
     }
 
+    /// Passes the records that lie in the buffer as a whole, up to the first empty one, to `take`, until it returns
+    /// false. Returns true if it never did.
+    #[inline(always)]
+    pub(crate) fn each_ready(
+        &self,
+        source: &mut Source,
+        take: &mut impl FnMut(Record<'_>) -> bool,
+    ) -> bool {
+        let mut ready = source.ready();
+        while let Some(header) = ready.rest().first_chunk().map(|header| self.header(header)) {
+            let octets = self.octets(&header);
+            if octets > ready.rest().len() as u64 || header.captured == 0 || !ready.is_sound() {
+                break;
+            }
+            let (from, count) = self.frame(&header);
+            let frame = ready.rest().get(from..from + count).unwrap_or_default();
+            ready.take(octets as usize);
+            if !take(self.record_of(&header, frame)) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Reads the header of the next record after refilling the buffer.
     #[cold]
     fn next_header(&self, source: &mut Source) -> Result<Option<Header>, CaptureError> {
@@ -178,10 +202,11 @@ impl Reader {
     #[inline]
     fn header(&self, header: &[u8; RECORD_HEADER_OCTETS]) -> Header {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *header;
-        let seconds = self.order.u32([a, b, c, d]);
-        let fraction = self.order.u32([e, f, g, h]);
-        let (mut captured, mut original) =
-            (self.order.u32([i, j, k, l]), self.order.u32([m, n, o, p]));
+        let words = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]];
+        let [seconds, fraction, mut captured, mut original] = match self.order {
+            Order::Big => words.map(u32::from_be_bytes),
+            Order::Little => words.map(u32::from_le_bytes),
+        };
         if self.lengths != Lengths::CapturedFirst
             && (self.lengths == Lengths::OriginalFirst || captured > original)
         {
@@ -192,17 +217,32 @@ impl Reader {
         Header { nanos, captured: captured as usize, original: original as usize }
     }
 
+    /// Octets of a frame on the wire, without its FCS.
+    #[inline]
+    fn original_octets(&self, header: &Header) -> usize {
+        header.original.max(header.captured).saturating_sub(self.fcs_octets)
+    }
+
+    /// Place of the frame in its record, and its length, without its FCS.
+    #[inline]
+    fn frame(&self, header: &Header) -> (usize, usize) {
+        (self.record_header_octets, header.captured.min(self.original_octets(header)))
+    }
+
     /// Takes a record that is completely in the buffer.
     #[inline]
     fn record<'s>(&self, header: &Header, source: &'s mut Source) -> Record<'s> {
-        let Header { nanos, captured, original } = *header;
-        let original_octets = original.max(captured).saturating_sub(self.fcs_octets);
-        let frame = (self.record_header_octets, captured.min(original_octets));
+        let frame = source.take(self.octets(header) as usize, self.frame(header));
+        self.record_of(header, frame)
+    }
+
+    #[inline]
+    fn record_of<'s>(&self, header: &Header, octets: &'s [u8]) -> Record<'s> {
         Record {
-            at: Instant::from_nanos(nanos),
+            at: Instant::from_nanos(header.nanos),
             link: self.interface.link,
-            octets: source.take(self.octets(header) as usize, frame),
-            original_octets,
+            octets,
+            original_octets: self.original_octets(header),
             interface: 0,
         }
     }

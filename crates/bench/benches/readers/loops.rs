@@ -55,14 +55,15 @@ pub(crate) fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
     let mut flows: HashMap<(u64, u64), [u64; 3], FixedState> =
         HashMap::with_hasher(FixedState::with_seed(0));
     let mut frames = 0;
-    while let Some(record) = capture.next()? {
+    while capture.each(|record| {
         frames += 1;
-        let Some((key, is_data)) = whose(record.octets) else { continue };
+        let Some((key, is_data)) = whose(record.octets) else { return true };
         let [count, octets, data] = flows.entry(key).or_default();
         *count += 1;
         *octets += record.original_octets as u64;
         *data += u64::from(is_data);
-    }
+        true
+    })? {}
     black_box(&flows);
     Ok(frames)
 }
@@ -84,11 +85,11 @@ pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
     let mut flows: HashMap<Name, [u64; 3], FixedState> =
         HashMap::with_hasher(FixedState::with_seed(0));
     let mut frames = 0;
-    while let Some(record) = capture.next()? {
+    while capture.each(|record| {
         frames += 1;
         let (name, octets) = match levels(record.link, record.octets, record.original_octets).nsdu {
             Ok(nsdu) => {
-                let Some(Ok(first)) = tpdus(nsdu.octets).next() else { continue };
+                let Some(Ok(first)) = tpdus(nsdu.octets).next() else { return true };
                 let reference = first.destination_reference().unwrap_or_default();
                 (Name::Transport(nsdu.source, nsdu.destination, reference), nsdu.octets)
             }
@@ -103,18 +104,19 @@ pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
                 let (Ok(frame), Ok(_), Some((first, _))) =
                     (frame, decoded, alone.octets.split_first_chunk::<2>())
                 else {
-                    continue;
+                    return true;
                 };
                 (Name::Cyclic(frame.destination, frame.source, *first), &[][..])
             }
-            Err(NoNsdu::Datagram(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => continue,
+            Err(NoNsdu::Datagram(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => return true,
         };
         let is_data = |raw| matches!(Pdu::decode(&raw, None), Ok(Pdu::Dt(_)));
         let [count, octets_seen, data] = flows.entry(name).or_default();
         *count += 1;
         *octets_seen += record.original_octets as u64;
         *data += tpdus(octets).map_while(Result::ok).map(is_data).map(u64::from).sum::<u64>();
-    }
+        true
+    })? {}
     black_box(&flows);
     Ok(frames)
 }

@@ -22,10 +22,11 @@ pub(crate) type Failed = Box<dyn core::error::Error>;
 pub(crate) fn records(path: &Path) -> Result<u64, Failed> {
     let mut capture = mapped::open(File::open(path)?)?;
     let (mut frames, mut octets) = (0, 0);
-    while let Some(record) = capture.next()? {
+    while capture.each(|record| {
         frames += 1;
         octets += record.octets.len();
-    }
+        true
+    })? {}
     black_box(octets);
     Ok(frames)
 }
@@ -34,12 +35,13 @@ pub(crate) fn records(path: &Path) -> Result<u64, Failed> {
 pub(crate) fn metered(path: &Path, interval: Duration) -> Result<meter::Report, Failed> {
     let mut capture = mapped::open(File::open(path)?)?;
     let mut meter = Meter::new(Settings::every(interval));
-    while let Some(record) = capture.next()? {
+    while capture.each(|record| {
         meter.observe(record.at, record.link, record.octets, record.original_octets);
         while let Some(interval) = meter.take_interval() {
             black_box(interval);
         }
-    }
+        true
+    })? {}
     Ok(meter.finish())
 }
 

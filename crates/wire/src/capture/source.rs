@@ -72,6 +72,57 @@ pub(crate) struct Source {
     state: State,
 }
 
+/// Octets of a source that are ready. What is taken of them is taken from the source when this
+/// value is dropped.
+pub(crate) struct Ready<'a> {
+    rest: &'a [u8],
+    /// Position of `rest` in `all`.
+    at: usize,
+    start: &'a mut usize,
+    all: &'a [u8],
+    torn: Option<&'static AtomicBool>,
+    ahead: Option<&'a mut Ahead>,
+}
+
+impl<'a> Ready<'a> {
+    /// Returns the octets that are not taken.
+    #[inline]
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Returns true if all mapped octets read so far existed.
+    #[inline]
+    pub(crate) fn is_sound(&self) -> bool {
+        is_sound(self.torn)
+    }
+
+    /// Takes a record of `octets` octets.
+    #[inline]
+    pub(crate) fn take(&mut self, octets: usize) {
+        self.rest = self.rest.get(octets..).unwrap_or_default();
+        self.at += octets;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.look(self.at, self.all);
+        }
+    }
+}
+
+impl Drop for Ready<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        *self.start = self.at;
+    }
+}
+
+/// Returns true if no read of a mapping met a page that no longer exists.
+#[inline]
+fn is_sound(torn: Option<&'static AtomicBool>) -> bool {
+    // The compiler must not move earlier reads of mapped octets below this point.
+    atomic::compiler_fence(Ordering::SeqCst);
+    torn.is_none_or(|torn| !torn.load(Ordering::Relaxed))
+}
+
 impl Source {
     pub(crate) fn new(read: Box<dyn Read + Send>) -> Self {
         let buffer = vec![0; BUFFER_OCTETS];
@@ -96,9 +147,7 @@ impl Source {
     /// Returns true if all mapped octets read so far existed.
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
-        // The compiler must not move earlier reads of mapped octets below this point.
-        atomic::compiler_fence(Ordering::SeqCst);
-        self.lying.as_ref().is_none_or(|lying| !lying.torn.load(Ordering::Relaxed))
+        is_sound(self.lying.as_ref().map(|lying| lying.torn))
     }
 
     /// Called for zeros: checks that the file really contains them, instead of having been
@@ -171,6 +220,18 @@ impl Source {
     #[inline]
     pub(crate) fn first<const N: usize>(&self) -> Option<&[u8; N]> {
         if self.left() < N { None } else { self.octets().get(self.start..)?.first_chunk() }
+    }
+
+    /// Returns the octets that are ready and not taken, to take records one after the other.
+    #[inline]
+    pub(crate) fn ready(&mut self) -> Ready<'_> {
+        let Self { lying, buffer, start, end, .. } = self;
+        let (all, torn, ahead) = match lying {
+            Some(Lying { octets, torn, ahead, .. }) => (&**octets, Some(*torn), Some(ahead)),
+            None => (&**buffer, None, None),
+        };
+        let rest = all.get(*start..*end).unwrap_or_default();
+        Ready { rest, at: *start, start, all, torn, ahead }
     }
 
     /// Number of octets that are ready and not taken.

@@ -15,31 +15,57 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|octet| u8::from_str_radix(octet, 16).unwrap()).collect()
 }
 
-fn read_on(capture: &mut Capture) -> (Vec<Seen>, Option<CaptureError>) {
-    let mut seen = Vec::new();
+/// Records, and the error after them if any.
+type AllSeen = (Vec<Seen>, Option<CaptureError>);
+
+fn seen(r: &Record<'_>) -> Seen {
+    (r.at.as_nanos(), r.link.dlt(), r.octets.to_vec(), r.original_octets, r.interface)
+}
+
+/// Reads record by record.
+fn read_on(capture: &mut Capture) -> AllSeen {
+    let mut all = Vec::new();
     loop {
         match capture.next() {
-            Ok(Some(r)) => {
-                let at = r.at.as_nanos();
-                let octets = r.octets.to_vec();
-                seen.push((at, r.link.dlt(), octets, r.original_octets, r.interface));
-            }
-            Ok(None) => return (seen, None),
-            Err(error) => return (seen, Some(error)),
+            Ok(Some(record)) => all.push(seen(&record)),
+            Ok(None) => return (all, None),
+            Err(error) => return (all, Some(error)),
         }
     }
 }
 
-/// All records, and the error after them if any. Checks that reading and mapping give the same.
-pub(crate) fn read(octets: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
-    let read = Capture::open(io::Cursor::new(octets.to_vec()));
-    let mapped = Capture::open_mapped(laid::Laid::new(octets, 7));
-    let [read, mapped] = [read, mapped].map(|capture| match capture {
-        Ok(mut capture) => read_on(&mut capture),
-        Err(error) => (Vec::new(), Some(error)),
+/// Has records passed, and stops after every third.
+fn read_each(capture: &mut Capture) -> AllSeen {
+    let mut all = Vec::new();
+    loop {
+        let passed = capture.each(|record| {
+            all.push(seen(&record));
+            all.len() % 3 != 0
+        });
+        match passed {
+            Ok(true) => {}
+            Ok(false) => return (all, None),
+            Err(error) => return (all, Some(error)),
+        }
+    }
+}
+
+/// All records, and the error after them if any. Checks that reading and mapping give the same, one
+/// by one and passed.
+pub(crate) fn read(octets: &[u8]) -> AllSeen {
+    let ways: [fn(&mut Capture) -> AllSeen; 2] = [read_on, read_each];
+    let [first, others @ ..] = ways.map(|read| {
+        let buffered = Capture::open(io::Cursor::new(octets.to_vec()));
+        let mapped = Capture::open_mapped(laid::Laid::new(octets, 7));
+        let [first, other] = [buffered, mapped].map(|capture| match capture {
+            Ok(mut capture) => read(&mut capture),
+            Err(error) => (Vec::new(), Some(error)),
+        });
+        assert!(first == other, "{:?} and {:?}", first.1, other.1);
+        first
     });
-    assert!(read == mapped, "{:?} and {:?}", read.1, mapped.1);
-    read
+    assert!(others.iter().all(|other| *other == first), "{:?} and {:?}", first.1, others[0].1);
+    first
 }
 
 /// Truncates a file at each of its octets: whole records come first, then the error names the

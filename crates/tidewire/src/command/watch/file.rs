@@ -172,7 +172,7 @@ impl Passing<'_> {
             let passed = if !has_begun {
                 first(capture, recorder, frames, teller)?
             } else if has_nothing_else {
-                drain(capture, recorder, descriptions)
+                drain(capture, recorder)
             } else {
                 one(capture, recorder, frames, teller)?
             };
@@ -219,19 +219,11 @@ pub(super) fn health(recorder: &Recorder) -> Health {
 
 /// Passes frames to the meter until it has a result or the capture describes its interfaces anew.
 /// Returns false at the end of the capture.
-fn drain(
-    capture: &mut Capture,
-    recorder: &mut Recorder,
-    descriptions: u64,
-) -> Result<bool, CaptureError> {
-    while let Some(Frame { at, link, octets, original_octets, .. }) = capture.next()? {
+fn drain(capture: &mut Capture, recorder: &mut Recorder) -> Result<bool, CaptureError> {
+    capture.each(|Frame { at, link, octets, original_octets, .. }| {
         recorder.observe(at, link, octets, original_octets);
-        let is_described = capture.descriptions() != descriptions;
-        if recorder.has_found() || is_described || interrupt::requested() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+        !(recorder.has_found() || interrupt::requested())
+    })
 }
 
 /// Passes the first frame to the meter as [`one`] does. From then on the content of the capture's
