@@ -209,7 +209,7 @@ impl Meter {
 
     /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
-        if link == Link::Ethernet && may_be_marked(octets) {
+        if link.is_ethernet() && may_be_marked(octets) {
             return self.observe_marked(at, octets, original_octets);
         }
         self.observe_plain(at, link, octets, original_octets);

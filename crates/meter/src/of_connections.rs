@@ -46,6 +46,9 @@ impl Meter {
     /// regularly: a meter keeps some thousand.
     #[inline]
     pub fn take_connection(&mut self) -> Option<Connection> {
+        if !self.tracker.has_evicted() {
+            return None;
+        }
         if let Some(stream) = self.tracker.evicted_stream() {
             self.streams.hand_over(&stream, &mut self.tracker);
         }

@@ -86,7 +86,7 @@ impl Meter {
     pub(crate) fn count(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
         match octets.get(12) {
-            Some(..=5) if link == Link::Ethernet => {
+            Some(..=5) if link.is_ethernet() => {
                 self.count_datagram(at, link, octets, original_octets);
             }
             _ => self.count_segment(at, link, octets, original_octets),

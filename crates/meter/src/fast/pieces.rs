@@ -128,7 +128,7 @@ impl Meter {
         original_octets: usize,
     ) {
         let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
-            if link == Link::Ethernet && self.cyclic_data(at, octets, original_octets) {
+            if link.is_ethernet() && self.cyclic_data(at, octets, original_octets) {
                 return;
             }
             return self.other_datagram(at, link, octets, original_octets);

@@ -57,7 +57,7 @@ const fn word(header: &Header, at: usize) -> u32 {
 /// cooked 1 and 2, raw IP, and BSD loopback. The numbers are those of the registry of link types.
 #[inline(always)]
 pub(super) fn before_packet(link: Link, octets: &[u8]) -> Option<usize> {
-    if link == Link::Ethernet {
+    if link.is_ethernet() {
         return match octets.get(12..18)? {
             [a, b, ..] if [*a, *b] == IPV4 => Some(14),
             [a, b, _, _, c, d] if [*a, *b] == TAG && [*c, *d] == IPV4 => Some(18),

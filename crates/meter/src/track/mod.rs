@@ -173,16 +173,18 @@ impl Tracker {
     /// Takes the oldest evicted connection.
     #[inline]
     pub(crate) fn take_evicted(&mut self) -> Option<Known> {
-        if self.evicted.is_empty() {
-            return None;
-        }
         self.evicted.pop_front().map(|evicted| evicted.known)
     }
 
-    /// Ends of the stream of the oldest evicted connection, if it has one.
+    /// True if a connection was evicted and not taken yet.
     #[inline]
+    pub(crate) fn has_evicted(&self) -> bool {
+        !self.evicted.is_empty()
+    }
+
+    /// Ends of the stream of the oldest evicted connection, if it has one.
     pub(crate) fn evicted_stream(&self) -> Option<[Party; 2]> {
-        if self.evicted.is_empty() { None } else { self.evicted.front()?.stream }
+        self.evicted.front()?.stream
     }
 
     /// Ends of the stream that identifies a connection, if any.
