@@ -396,15 +396,38 @@ fn push_number(value: u64, line: &mut Vec<u8>) {
 
 /// Appends a text in quotation marks.
 fn push_text(text: &str, line: &mut Vec<u8>) -> serde_json::Result<()> {
-    let is_plain = |octet: u8| matches!(octet, b' '..=b'~') & (octet != b'"') & (octet != b'\\');
-    // No early end: so several octets are compared at once.
-    if !text.bytes().fold(true, |all, octet| all & is_plain(octet)) {
+    if !is_plain(text.as_bytes()) {
         return serde_json::to_writer(line, text);
     }
     line.push(b'"');
     line.extend_from_slice(text.as_bytes());
     line.push(b'"');
     Ok(())
+}
+
+/// Returns true if a text is ASCII and needs no escape.
+fn is_plain(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk() else {
+        return text.iter().all(|octet| marks(u64::from(*octet) | SPACES << 8) == 0);
+    };
+    let (words, _) = text.as_chunks();
+    // The last word has octets of the one before it too.
+    let words = words.iter().chain([last]).map(|word| u64::from_le_bytes(*word));
+    words.fold(0, |all, word| all | marks(word)) == 0
+}
+
+/// A one in each octet of a word.
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+const SPACES: u64 = ONES * b' ' as u64;
+
+/// Returns zero if no octet of a word is beyond ASCII, a control, a quotation mark or a backslash.
+const fn marks(word: u64) -> u64 {
+    // The highest bit of an octet is set if a lower one borrowed from it, as the first smaller one does.
+    let [quotes, slashes] = [word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64)];
+    let controls = word.wrapping_sub(SPACES) & !word;
+    let quotes = quotes.wrapping_sub(ONES) & !quotes;
+    let slashes = slashes.wrapping_sub(ONES) & !slashes;
+    (word | controls | quotes | slashes) & (ONES << 7)
 }
 
 /// Appends values of measures, whose names consist of letters, digits and underscores.
@@ -501,6 +524,25 @@ mod tests {
             let expected = format!("{}\n", serde_json::to_string(&record).unwrap());
             assert_eq!(String::from_utf8(line).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn texts_need_an_escape_as_serde_says() {
+        for octet in 0..=0x7F_u8 {
+            for length in 0..20 {
+                for place in 0..length {
+                    let mut text = vec![b'!'; length];
+                    text[place] = octet;
+                    let text = String::from_utf8(text).unwrap();
+                    let escaped = serde_json::to_string(&text).unwrap().len() > length + 2;
+                    assert_eq!(is_plain(text.as_bytes()), !escaped, "{text:?}");
+                    let mut line = Vec::new();
+                    push_text(&text, &mut line).unwrap();
+                    assert_eq!(line, serde_json::to_vec(&text).unwrap());
+                }
+            }
+        }
+        assert!(is_plain(b"") && !is_plain("Schütz, Ost".as_bytes()));
     }
 
     #[test]
