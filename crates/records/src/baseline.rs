@@ -7,7 +7,7 @@ use super::associations;
 use super::item::{Associated, ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
 use meter::measure::{Distribution, Summary, Traffic, Waits};
-use meter::{ChangedHost, Connection, Direction, HostKey, Meter};
+use meter::{Address, ChangedHost, Connection, Direction, HostKey, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
@@ -47,25 +47,31 @@ pub(crate) struct Baseline {
 /// Last report of a connection at the end of an interval.
 #[derive(Clone, Debug)]
 struct Reported {
-    /// Response times of both sides.
-    replied: [Distribution; 2],
+    /// Response times of both sides. Boxed, because maps move their values.
+    replied: Box<[Distribution; 2]>,
     association: Option<Associated>,
+}
+
+impl Reported {
+    fn new(replied: [Distribution; 2]) -> Self {
+        Self { replied: Box::new(replied), association: None }
+    }
 }
 
 /// Sum of the connections that are not reported individually.
 #[derive(Clone, Default, Debug)]
 struct Others {
     connections: u64,
-    sum: Option<[Direction; 2]>,
+    sum: Option<Box<[Direction; 2]>>,
 }
 
 impl Others {
     fn add(&mut self, done: Done) {
-        let directions = &done.directions;
+        let directions = done.connection.directions;
         self.connections += 1;
         match &mut self.sum {
-            Some(sum) => sum.iter_mut().zip(directions).for_each(|(sum, more)| sum.add(more)),
-            None => self.sum = Some(done.directions),
+            Some(sum) => sum.iter_mut().zip(&*directions).for_each(|(sum, more)| sum.add(more)),
+            None => self.sum = Some(directions),
         }
     }
 }
@@ -81,25 +87,16 @@ fn is_acknowledged<'a>(ways: impl IntoIterator<Item = &'a Waits>) -> bool {
 
 /// Returns true if a TPDU passed after `since`, or a window was closed throughout.
 fn is_something(done: &ConnectionInterval, since: Instant) -> bool {
-    let ConnectionInterval { connection, directions, .. } = done;
+    let Connection { directions, history, .. } = &done.connection;
     tpdus(directions) > 0
-        || connection.history.iter().flatten().any(|at| *at >= since)
+        || history.iter().flatten().any(|at| *at >= since)
         || directions.iter().any(|direction| direction.waits.closed_window.total_ns > 0)
         || is_acknowledged(directions.iter().map(|direction| &direction.waits))
 }
 
-/// Traffic that a host sent and received since `before`; none if no TPDU passed and TCP
-/// acknowledged nothing.
-fn activity(host: &ChangedHost, before: Option<&[Traffic; 2]>) -> Option<Box<[Traffic; 2]>> {
-    let [sent, received] = &*host.traffic;
-    let traffic = match before {
-        None => host.traffic.clone(),
-        Some(before) if *before == *host.traffic => return None,
-        Some(before) => Box::new([sent.since(&before[0]), received.since(&before[1])]),
-    };
-    let passed =
-        tpdus_of(&traffic) > 0 || is_acknowledged(traffic.iter().map(|traffic| &traffic.waits));
-    passed.then_some(traffic)
+/// Returns true if a TPDU passed, or TCP acknowledged something.
+fn has_passed(traffic: &[Traffic; 2]) -> bool {
+    tpdus_of(traffic) > 0 || is_acknowledged(traffic.iter().map(|traffic| &traffic.waits))
 }
 
 fn tpdus_of(traffic: &[Traffic; 2]) -> u64 {
@@ -120,13 +117,13 @@ impl HostRanking {
 
     /// Adds the traffic of a host; without an address it is the sum of the hosts beyond the meter's
     /// limit.
-    fn put(&mut self, host: &ChangedHost, traffic: Box<[Traffic; 2]>) {
-        let (address, index, replied) = (host.address, self.index, Summary::default());
+    fn put(&mut self, key: HostKey, address: Option<Address>, traffic: Box<[Traffic; 2]>) {
+        let (index, replied) = (self.index, Summary::default());
         let (tpdus, hosts) = (tpdus_of(&traffic), u64::from(address.is_some()));
         let told = Box::new(HostInterval { index, address, hosts, traffic, replied });
         let rest = &mut self.rest;
         match address {
-            Some(_) => self.ranking.put(tpdus, (host.key, told), |(_, host)| add_to(rest, host)),
+            Some(_) => self.ranking.put(tpdus, (key, told), |(_, host)| add_to(rest, host)),
             None => add_to(rest, told),
         }
     }
@@ -179,29 +176,62 @@ impl Baseline {
         self.start
     }
 
-    fn done(&self, connection: &Connection) -> [Direction; 2] {
-        match self.connections.get(&connection.serial) {
-            None => connection.directions.clone(),
-            Some(before) => {
-                let [first, second] = &connection.directions;
-                [first.since(&before[0]), second.since(&before[1])]
+    /// Turns the counts of a connection into those of the interval. If it `is_over`, the counts until
+    /// now are those at the start of the next one.
+    fn end_connection(&mut self, connection: &mut Connection, is_over: bool) {
+        let Connection { serial, directions, .. } = connection;
+        match self.connections.get_mut(serial) {
+            Some(before) if is_over => {
+                core::mem::swap(before, directions);
+                directions.iter_mut().zip(&**before).for_each(|(sent, now)| sent.end(now));
             }
+            Some(before) => {
+                let now = core::mem::replace(directions, before.clone());
+                directions.iter_mut().zip(&*now).for_each(|(sent, now)| sent.end(now));
+            }
+            None if is_over => _ = self.connections.insert(*serial, directions.clone()),
+            None => {}
         }
+    }
+
+    /// Returns the traffic of a host in the interval, none if it is as it was, likewise.
+    fn end_host(
+        &mut self,
+        key: HostKey,
+        now: Box<[Traffic; 2]>,
+        is_over: bool,
+    ) -> Option<Box<[Traffic; 2]>> {
+        let Some(before) = self.hosts.get_mut(&key) else {
+            if is_over {
+                self.hosts.insert(key, now.clone());
+            }
+            return Some(now);
+        };
+        if *before == now {
+            return None;
+        }
+        let (mut traffic, now) = if is_over {
+            (core::mem::replace(before, now), &**before)
+        } else {
+            (before.clone(), &*now)
+        };
+        traffic.iter_mut().zip(now).for_each(|(traffic, now)| traffic.end(now));
+        Some(traffic)
     }
 
     /// Records that the meter evicted a connection.
     pub(crate) fn forget(&mut self, connection: &Connection) {
-        let directions = self.done(connection);
-        let connection = connection.clone();
-        let replied = [Summary::default(); 2];
-        let done = Box::new(ConnectionInterval { index: None, connection, directions, replied });
+        let (connection, replied) = (connection.clone(), [Summary::default(); 2]);
+        let mut done = Box::new(ConnectionInterval { index: None, connection, replied });
+        self.end_connection(&mut done.connection, false);
         let serial = done.connection.serial;
         self.connections.remove(&serial);
         if self.reported.contains_key(&serial) {
             self.evicted.push(serial);
         }
         if is_something(&done, self.start) {
-            self.forgotten.put(tpdus(&done.directions), done, |done| self.others.add(done));
+            let size = tpdus(&done.connection.directions);
+            self.forgotten.put(size, done, |done| self.others.add(done));
         }
     }
 
@@ -240,12 +270,10 @@ impl Baseline {
     ) -> Vec<Item> {
         let mut ranking = HostRanking::new(index, self.top);
         for host in meter.changed_hosts(self.start) {
-            let before = self.hosts.get(&host.key);
-            if let Some(traffic) = activity(&host, before.map(|before| &**before)) {
-                ranking.put(&host, traffic);
-            }
-            if end.is_over {
-                self.keep(host);
+            let ChangedHost { key, address, traffic } = host;
+            let traffic = self.end_host(key, traffic, end.is_over);
+            if let Some(traffic) = traffic.filter(|traffic| has_passed(traffic)) {
+                ranking.put(key, address, traffic);
             }
         }
         if end.is_over {
@@ -254,12 +282,6 @@ impl Baseline {
         let mut items = ranking.finish(meter);
         items.extend(self.tell_connections(index, meter, has_names, end));
         items
-    }
-
-    /// Makes the counts of a host those at the start of the interval.
-    fn keep(&mut self, host: ChangedHost) {
-        let ChangedHost { key, traffic, .. } = host;
-        self.hosts.insert(key, traffic);
     }
 
     /// Returns the activity of connections; if the interval `is_over`, their counts are those at
@@ -274,14 +296,12 @@ impl Baseline {
         let mut items = Vec::new();
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
         meter.each_active_connection(self.start, end.now).for_each(|connection| {
-            let directions = self.done(&connection);
             let replied = [Summary::default(); 2];
-            let done = Box::new(ConnectionInterval { index, connection, directions, replied });
-            if end.is_over {
-                self.keep_connection(&done.connection);
-            }
+            let mut done = Box::new(ConnectionInterval { index, connection, replied });
+            self.end_connection(&mut done.connection, end.is_over);
             if is_something(&done, self.start) {
-                ranking.put(tpdus(&done.directions), done, |done| others.add(done));
+                let size = tpdus(&done.connection.directions);
+                ranking.put(size, done, |done| others.add(done));
             }
         });
         let mut told = ranking.finish(|done| others.add(done));
@@ -319,15 +339,14 @@ impl Baseline {
         serials.sort_unstable();
         let replied = meter.replied_by(&serials);
         let now = serials.into_iter().zip(replied);
-        let now: BTreeMap<u32, Reported> = now
-            .map(|(serial, replied)| (serial, Reported { replied, association: None }))
-            .collect();
+        let now: BTreeMap<u32, Reported> =
+            now.map(|(serial, replied)| (serial, Reported::new(replied))).collect();
+        let none = <[Distribution; 2]>::default();
         for done in told {
             let Connection { serial, .. } = done.connection;
             let Some(Reported { replied, .. }) = now.get(&serial) else { continue };
-            let none = <[Distribution; 2]>::default();
             let before = match self.reported.get(&serial) {
-                Some(before) => &before.replied,
+                Some(before) => &*before.replied,
                 None if done.connection.start() >= self.start => &none,
                 None => continue,
             };
@@ -349,10 +368,11 @@ impl Baseline {
 
     /// Begins another interval at `now`, without a report of the one before.
     pub(crate) fn begin(&mut self, meter: &mut Meter, now: Instant) {
-        meter.changed_hosts(self.start).into_iter().for_each(|host| self.keep(host));
+        let hosts = meter.changed_hosts(self.start).into_iter();
+        self.hosts.extend(hosts.map(|host| (host.key, host.traffic)));
         meter.forget_changes();
-        for connection in meter.each_active_connection(self.start, now) {
-            self.keep_connection(&connection);
+        for mut connection in meter.each_active_connection(self.start, now) {
+            self.end_connection(&mut connection, true);
         }
         self.restart(now);
     }
@@ -361,17 +381,6 @@ impl Baseline {
     #[cfg(test)]
     pub(crate) fn reported(&self) -> Vec<u32> {
         self.reported.keys().copied().collect()
-    }
-
-    /// Makes the counts of a connection those at the start of the interval.
-    fn keep_connection(&mut self, connection: &Connection) {
-        let Connection { serial, directions, .. } = connection;
-        match self.connections.get_mut(serial) {
-            Some(before) => (**before).clone_from(directions),
-            None => {
-                self.connections.insert(*serial, Box::new(directions.clone()));
-            }
-        }
     }
 
     /// Begins another interval at `now`, with the counts that are kept.

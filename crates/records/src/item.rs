@@ -152,10 +152,9 @@ pub struct HostInterval {
 #[derive(Clone, Debug)]
 pub struct ConnectionInterval {
     pub index: Option<u64>,
-    /// State of the connection, without its association.
+    /// State of the connection, without its association; its directions are the counts of what each
+    /// side sent in the interval.
     pub connection: Connection,
-    /// Counts of what each side sent in the interval.
-    pub directions: [Direction; 2],
     /// Response times of each side in the interval; none if they are unknown or it had none.
     pub replied: [Summary; 2],
 }
@@ -198,7 +197,7 @@ pub struct ServicesInterval {
 pub struct Rest {
     pub index: Option<u64>,
     pub connections: u64,
-    pub directions: [Direction; 2],
+    pub directions: Box<[Direction; 2]>,
 }
 
 /// End of the measurement.

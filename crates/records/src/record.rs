@@ -389,8 +389,8 @@ impl Record {
             Item::Interval(interval) => Self::Interval(interval_record(interval, only)),
             Item::HostInterval(host) => Self::HostInterval(host_interval_record(host, only)),
             Item::ConnectionInterval(told) => {
-                let item::ConnectionInterval { index, connection, directions, replied } = &**told;
-                let connection = identity(connection);
+                let item::ConnectionInterval { index, connection, replied } = &**told;
+                let (connection, directions) = (identity(connection), &connection.directions);
                 let metrics = of_sides(directions);
                 let directions =
                     directions.each_ref().map(|sent| direction_in_interval(sent, only));

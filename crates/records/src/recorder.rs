@@ -479,7 +479,7 @@ impl Recorder {
     fn sample(&mut self, now: Instant) {
         let mut busiest = Ranking::new(self.details.top);
         for connection in self.meter.each_active_connection(self.sampled.end, now) {
-            let [first, second] = &connection.directions;
+            let [first, second] = &*connection.directions;
             let place = Place {
                 serial: connection.serial,
                 numbers: [first.numbers, second.numbers],

@@ -20,10 +20,10 @@ macro_rules! counters {
                 $(self.$field += other.$field;)*
             }
 
-            /// Counts since `earlier`, a previous state of the same counters.
-            #[must_use]
-            pub const fn since(&self, earlier: &Self) -> Self {
-                Self { $($field: self.$field - earlier.$field,)* }
+            /// Turns the counts into those since then: `now` is a later state of the same counters.
+            #[inline]
+            pub const fn end(&mut self, now: &Self) {
+                $(self.$field = now.$field - self.$field;)*
             }
         }
     };
@@ -165,19 +165,16 @@ impl Traffic {
         Self { sizes: Sizes::new(bounds_octets), ..Self::default() }
     }
 
-    /// Counts since `earlier`, a previous state of the same counts.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            transport: self.transport.since(&earlier.transport),
-            tsdus: self.tsdus.since(&earlier.tsdus),
-            connections: self.connections.since(&earlier.connections),
-            peak: self.peak.since(&earlier.peak),
-            sizes: self.sizes.since(&earlier.sizes),
-            roles: self.roles.since(&earlier.roles),
-            windows: self.windows.since(&earlier.windows),
-            waits: self.waits.since(&earlier.waits),
-        }
+    /// Turns the counts into those since then: `now` is a later state of the same counts.
+    pub fn end(&mut self, now: &Self) {
+        self.transport.end(&now.transport);
+        self.tsdus.end(&now.tsdus);
+        self.connections.end(&now.connections);
+        self.peak.end(&now.peak);
+        self.sizes.end(&now.sizes);
+        self.roles.end(&now.roles);
+        self.windows.end(&now.windows);
+        self.waits.end(&now.waits);
     }
 
     /// Adds the traffic of another direction or time.

@@ -67,13 +67,12 @@ impl Peak {
         self.most = [self.most[0].max(pdus), self.most[1].max(octets)];
     }
 
-    /// Maxima since `earlier`, a previous state of the same: the busiest second if it was busier
-    /// than all before, else zero, because it is not known then.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let [before, now] = [earlier.both(), self.both()];
+    /// Turns the maxima into those since then, `now` being a later state: the busiest second if it
+    /// was busier than all before, else zero, because it is not known then.
+    pub fn end(&mut self, now: &Self) {
+        let [before, now] = [self.both(), now.both()];
         let of = |which: usize| if now[which] > before[which] { now[which] } else { 0 };
-        Self::of(of(0), of(1))
+        *self = Self::of(of(0), of(1));
     }
 }
 
@@ -107,6 +106,8 @@ mod tests {
         let mut sum = Peak::of(7, 100);
         sum.add(&Peak::of(5, 400));
         assert_eq!(sum, Peak::of(7, 400));
-        assert_eq!(sum.since(&Peak::of(7, 100)), Peak::of(0, 400));
+        let mut part = Peak::of(7, 100);
+        part.end(&sum);
+        assert_eq!(part, Peak::of(0, 400));
     }
 }

@@ -64,11 +64,10 @@ impl Sizes {
         Self { bounds_octets, classes: Default::default() }
     }
 
-    /// Counts since `earlier`, a previous state of the same counts.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        let classes =
-            core::array::from_fn(|place| self.classes[place].since(&earlier.classes[place]));
-        Self { bounds_octets: self.bounds_octets, classes }
+    /// Turns the counts into those since then: `now` is a later state of the same counts.
+    pub(crate) fn end(&mut self, now: &Self) {
+        self.bounds_octets = now.bounds_octets;
+        self.classes.iter_mut().zip(&now.classes).for_each(|(class, now)| class.end(now));
     }
 
     /// Class of a size: the number of bounds below it. Compares all bounds, by the sign of the

@@ -96,10 +96,9 @@ impl Transport {
         all
     }
 
-    /// Counts since `earlier`, a previous state of the same counts.
-    pub(super) fn since(&self, earlier: &Self) -> Self {
-        let each = core::array::from_fn(|kind| self.by_kind[kind].since(&earlier.by_kind[kind]));
-        Self { by_kind: each }
+    /// Turns the counts into those since then: `now` is a later state of the same counts.
+    pub(super) fn end(&mut self, now: &Self) {
+        self.by_kind.iter_mut().zip(&now.by_kind).for_each(|(volume, now)| volume.end(now));
     }
 
     /// Counts a TPDU.

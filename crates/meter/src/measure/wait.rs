@@ -51,15 +51,13 @@ impl Times {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Delays since `earlier`, a previous state of the same; the maximum is that of the whole.
-    #[must_use]
-    pub const fn since(&self, earlier: &Self) -> Self {
+    /// Turns the delays into those since then: `now` is a later state of the same. The maximum is
+    /// that of the whole.
+    pub const fn end(&mut self, now: &Self) {
         // A window of an evicted connection counts up to its last TPDU, which may be earlier.
-        Self {
-            count: self.count.saturating_sub(earlier.count),
-            total_ns: self.total_ns.saturating_sub(earlier.total_ns),
-            max_ns: self.max_ns,
-        }
+        self.count = now.count.saturating_sub(self.count);
+        self.total_ns = now.total_ns.saturating_sub(self.total_ns);
+        self.max_ns = now.max_ns;
     }
 
     /// Mean, in nanoseconds; none if there are no delays.
@@ -139,22 +137,17 @@ impl Waits {
         self.ambiguous_responses += other.ambiguous_responses;
     }
 
-    /// Delays since `earlier`, a previous state of the same.
-    #[must_use]
-    pub const fn since(&self, earlier: &Self) -> Self {
-        Self {
-            acknowledgement: self.acknowledgement.since(&earlier.acknowledgement),
-            response: self.response.since(&earlier.response),
-            set_up: self.set_up.since(&earlier.set_up),
-            callee_handshake: self.callee_handshake.since(&earlier.callee_handshake),
-            caller_handshake: self.caller_handshake.since(&earlier.caller_handshake),
-            round_trip: self.round_trip.since(&earlier.round_trip),
-            delayed_ack: self.delayed_ack.since(&earlier.delayed_ack),
-            closed_window: self.closed_window.since(&earlier.closed_window),
-            ambiguous_responses: self
-                .ambiguous_responses
-                .saturating_sub(earlier.ambiguous_responses),
-        }
+    /// Turns the delays into those since then: `now` is a later state of the same.
+    pub const fn end(&mut self, now: &Self) {
+        self.acknowledgement.end(&now.acknowledgement);
+        self.response.end(&now.response);
+        self.set_up.end(&now.set_up);
+        self.callee_handshake.end(&now.callee_handshake);
+        self.caller_handshake.end(&now.caller_handshake);
+        self.round_trip.end(&now.round_trip);
+        self.delayed_ack.end(&now.delayed_ack);
+        self.closed_window.end(&now.closed_window);
+        self.ambiguous_responses = now.ambiguous_responses.saturating_sub(self.ambiguous_responses);
     }
 
     /// True if there are no TCP delays.
@@ -190,7 +183,9 @@ mod tests {
         let earlier = times;
         times.add(&Times::one(4));
         assert_eq!(times, Times { count: 2, total_ns: 11, max_ns: 7 });
-        assert_eq!(times.since(&earlier), Times { count: 1, total_ns: 4, max_ns: 7 });
+        let mut since = earlier;
+        since.end(&times);
+        assert_eq!(since, Times { count: 1, total_ns: 4, max_ns: 7 });
         assert_eq!((times.mean_ns(), Times::default().mean_ns()), (Some(5), None));
     }
 }

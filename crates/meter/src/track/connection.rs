@@ -450,8 +450,9 @@ impl Connection {
         });
         let mut waits = self.waits(side, now);
         waits.add(&kept.carried);
-        let replied = self.replied_summary(side);
-        Direction { numbers, replied, ..self.senders[side].direction(rare, kept, waits) }
+        let mut direction = self.senders[side].direction(rare, kept, waits);
+        (direction.numbers, direction.replied) = (numbers, self.replied_summary(side));
+        direction
     }
 
     /// True if its DTs identify it by the network connection alone.

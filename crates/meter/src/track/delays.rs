@@ -56,7 +56,7 @@ impl Tracker {
             if let Some(more) = self.stream_of(connection).and_then(|ends| carried(&ends)) {
                 kept.iter_mut().zip(more).for_each(|(side, more)| side.carried.add(&more));
             }
-            Known::of(connection, (last, now), &self.hosts, kept)
+            Known::of(connection, (last, now), &self.hosts, &kept)
         }
     }
 

@@ -65,24 +65,20 @@ impl Direction {
         all
     }
 
-    /// Counts since `earlier`, a previous state of the same direction. Numbers and window are the
-    /// current ones, and maxima those of the whole.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            volumes: core::array::from_fn(|kind| self.volumes[kind].since(&earlier.volumes[kind])),
-            tsdus: self.tsdus - earlier.tsdus,
-            tsdu_octets: self.tsdu_octets - earlier.tsdu_octets,
-            roles: core::array::from_fn(|role| self.roles[role] - earlier.roles[role]),
-            into_closed_window: self.into_closed_window - earlier.into_closed_window,
-            empty_parts: self.empty_parts - earlier.empty_parts,
-            closed_since: self.closed_since,
-            numbers: self.numbers,
-            peak: self.peak.since(&earlier.peak),
-            sizes: self.sizes.since(&earlier.sizes),
-            waits: self.waits.since(&earlier.waits),
-            replied: self.replied,
-        }
+    /// Turns the counts into those since then: `now` is a later state of the same direction. Numbers
+    /// and window are the current ones, and maxima those of the whole.
+    pub fn end(&mut self, now: &Self) {
+        self.volumes.iter_mut().zip(&now.volumes).for_each(|(volume, now)| volume.end(now));
+        self.tsdus = now.tsdus - self.tsdus;
+        self.tsdu_octets = now.tsdu_octets - self.tsdu_octets;
+        self.roles.iter_mut().zip(&now.roles).for_each(|(role, now)| *role = now - *role);
+        self.into_closed_window = now.into_closed_window - self.into_closed_window;
+        self.empty_parts = now.empty_parts - self.empty_parts;
+        self.peak.end(&now.peak);
+        self.sizes.end(&now.sizes);
+        self.waits.end(&now.waits);
+        let Self { closed_since, numbers, replied, .. } = *now;
+        (self.closed_since, self.numbers, self.replied) = (closed_since, numbers, replied);
     }
 
     /// Adds the counts of another direction; the sum has no numbers, windows or percentiles.

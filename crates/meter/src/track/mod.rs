@@ -373,7 +373,7 @@ impl Tracker {
             self.evicted.pop_front();
         }
         let stream = self.stream_of(&connection);
-        let known = Known::of(&connection, (last, last), &self.hosts, kept);
+        let known = Known::of(&connection, (last, last), &self.hosts, &kept);
         self.evicted.push_back(Evicted { known, stream });
     }
 

@@ -22,8 +22,8 @@ pub struct Connection {
     pub ends: [(Address, u16); 2],
     /// References of the sides; none if unknown.
     pub references: [Option<Reference>; 2],
-    /// Traffic of each side.
-    pub directions: [Direction; 2],
+    /// Traffic of each side. Boxed, because a report is moved several times.
+    pub directions: Box<[Direction; 2]>,
     /// Class agreed on; none if the CC was not seen.
     pub class: Option<u8>,
     /// Current state.
@@ -49,7 +49,7 @@ impl Connection {
         known: &connection::Connection,
         (last, now): (Instant, Instant),
         hosts: &Hosts,
-        kept: [SideCounters; 2],
+        kept: &[SideCounters; 2],
     ) -> Self {
         let named = |reference| Some(reference).filter(|named| *named != Reference(0));
         Self {
@@ -59,7 +59,10 @@ impl Connection {
                 (*hosts.address(end.host), end.port)
             }),
             references: [0, 1].map(|side: usize| named(known.senders[side].reference)),
-            directions: [0, 1].map(|side: usize| known.direction(side, &kept[side], now)),
+            directions: Box::new([
+                known.direction(0, &kept[0], now),
+                known.direction(1, &kept[1], now),
+            ]),
             class: known.class(),
             state: known.state,
             history: known.history(),

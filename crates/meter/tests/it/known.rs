@@ -55,7 +55,7 @@ fn numbers_and_credit_are_those_of_the_last_tpdus() {
     assert_eq!(meter.connections(), 1);
     (0..3).for_each(|number| data(&mut meter, 20, number));
     acknowledge(&mut meter, 30, 2, 5);
-    let [there, back] = the_one(&meter).directions;
+    let [there, back] = *the_one(&meter).directions;
     // 0 to 2 were sent, 2 is expected, and 5 are allowed from it on.
     let numbers = Numbers { sent: 3, acknowledged: Some(2), allowed: Some(7) };
     assert_eq!(there.numbers, Some(numbers));

@@ -184,9 +184,11 @@ fn measures_of_two_times_add_up_and_subtract() {
     assert_eq!(Measures { peak: five.peak, traffic: all, ..sum.clone() }, five);
     // The busiest second is the busiest of all.
     let peak = Peak::of(3 * 43, 3 * 413);
-    let after = sum.traffic.since(&two.traffic);
+    let mut after = two.traffic;
+    after.end(&sum.traffic);
     assert_eq!(after, Traffic { peak, ..three.traffic });
-    let all = sum.traffic.since(&Traffic::default());
+    let mut all = Traffic::default();
+    all.end(&sum.traffic);
     assert_eq!(all, Traffic { peak, ..sum.traffic });
 }
 
@@ -261,7 +263,9 @@ fn directions_add_up_and_subtract() {
         waits: longest(three.waits, 5),
         ..three
     };
-    assert_eq!(five.since(&two), now);
+    let mut after = two.clone();
+    after.end(&five);
+    assert_eq!(after, now);
     let mut sum = two;
     sum.add(&direction(3));
     let both = Direction {

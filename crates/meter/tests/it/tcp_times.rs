@@ -175,7 +175,7 @@ fn handshakes(path: &Path) -> Vec<(Ends, u64)> {
     found.extend(meter.each_connection());
     let halves = |connection: &meter::Connection| {
         let mut halves = Times::default();
-        for sent in &connection.directions {
+        for sent in &*connection.directions {
             halves.add(&sent.waits.callee_handshake);
             halves.add(&sent.waits.caller_handshake);
         }

@@ -144,7 +144,7 @@ impl Readings {
     /// Largest volume of user data in one direction of a connection.
     pub(super) fn longest_file(&self) -> u64 {
         let connections = self.alone.iter().flat_map(Meter::each_connection);
-        let ways = connections.flat_map(|connection| connection.directions);
+        let ways = connections.flat_map(|connection| *connection.directions);
         ways.map(|way| way.all().information_octets).max().unwrap_or(0)
     }
 }

@@ -66,7 +66,10 @@ fn sums(items: &[Item]) -> Vec<Sums> {
                 add(&mut sum.received, host.traffic[1].transport.all());
             }
             Item::ConnectionInterval(told) => {
-                told.directions.iter().for_each(|sent| add(&mut sum.connections, sent.all()));
+                told.connection
+                    .directions
+                    .iter()
+                    .for_each(|sent| add(&mut sum.connections, sent.all()));
             }
             Item::Rest(rest) => {
                 rest.directions.iter().for_each(|sent| add(&mut sum.connections, sent.all()));
@@ -113,8 +116,8 @@ fn intervals_of_a_connection_add_up_to_the_connection() {
             for item in &items {
                 let Item::ConnectionInterval(told) = item else { continue };
                 if told.connection.serial == known.serial {
-                    dts.add(told.directions[side].of(wire::tp::Kind::Dt));
-                    closed += told.directions[side].waits.closed_window.total_ns;
+                    dts.add(told.connection.directions[side].of(wire::tp::Kind::Dt));
+                    closed += told.connection.directions[side].waits.closed_window.total_ns;
                 }
             }
             assert_eq!(dts, *known.directions[side].of(wire::tp::Kind::Dt), "{}", known.serial);
@@ -126,7 +129,7 @@ fn intervals_of_a_connection_add_up_to_the_connection() {
             // whole.
             let peaks = items.iter().filter_map(|item| match item {
                 Item::ConnectionInterval(told) if told.connection.serial == known.serial => {
-                    Some(told.directions[side].peak.pdus()).filter(|pdus| *pdus > 0)
+                    Some(told.connection.directions[side].peak.pdus()).filter(|pdus| *pdus > 0)
                 }
                 _ => None,
             });
@@ -185,7 +188,7 @@ fn times_of_tcp_in_all_intervals_come_to_those_of_the_whole() {
             Item::HostInterval(host) if host.address.unwrap().to_string() == "10.0.0.1" => {
                 (host.index, host.traffic[0].waits)
             }
-            Item::ConnectionInterval(told) => (told.index, told.directions[0].waits),
+            Item::ConnectionInterval(told) => (told.index, told.connection.directions[0].waits),
             Item::Connection(known) => (None, known.directions[0].waits),
             Item::Host(host) if host.address.unwrap().to_string() == "10.0.0.1" => {
                 (None, host.sent.waits)
@@ -316,7 +319,9 @@ fn a_window_closed_to_the_end_is_equal_in_every_record() {
         }
     }
     let last = items.iter().rev().find_map(|item| match item {
-        Item::ConnectionInterval(told) if told.connection.serial == 1 => Some(&told.directions),
+        Item::ConnectionInterval(told) if told.connection.serial == 1 => {
+            Some(&told.connection.directions)
+        }
         _ => None,
     });
     assert_eq!(last.unwrap()[0].waits.closed_window.total_ns, expected);
