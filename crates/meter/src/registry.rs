@@ -12,9 +12,9 @@ mod scope;
 pub use family::{DelayStatistic, KindCount, SizeBound, SizeCount};
 pub use rows::Count;
 pub use scope::{
-    Values, interval_of_direction, interval_of_traffic, of_direction, of_host, of_network,
-    of_service, of_service_report, of_traffic, part_of_direction, so_far, so_far_of,
-    some_of_network, whole_of_direction, whole_replies,
+    PartOfSide, Values, interval_of_direction, interval_of_traffic, of_direction, of_host,
+    of_network, of_service, of_service_report, of_traffic, so_far, so_far_of, some_of_network,
+    whole_of_direction, whole_replies,
 };
 
 use crate::measure::{Measures, Traffic};

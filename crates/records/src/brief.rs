@@ -4,7 +4,7 @@ use crate::findings::is_judged;
 use crate::named::Named;
 use crate::record::{identity, metrics};
 use crate::{Connection, Counts, Interval, Subset, item};
-use meter::registry::{self, Measure};
+use meter::registry::{self, Measure, PartOfSide};
 use wire::time::nanos;
 
 impl Interval {
@@ -33,17 +33,26 @@ impl Interval {
     }
 }
 
-impl Connection {
-    /// Converts a connection with those counts alone that are wanted, or on which findings rest, as far as they are
-    /// reported: without metrics.
-    pub fn brief(known: &meter::Connection, only: &Subset, wanted: fn(Measure) -> bool) -> Self {
-        let is_told = |measure| is_judged(measure) || wanted(measure);
-        let directions = known.directions.each_ref().map(|sent| {
-            let mut counts = Counts(registry::part_of_direction(sent, is_told));
+/// Makes records of connections as a whole, with a part of their counts.
+#[derive(Debug)]
+pub struct BriefConnections {
+    part: PartOfSide,
+}
+
+impl BriefConnections {
+    /// Selects the counts that are wanted, and those on which findings rest.
+    pub fn new(is_wanted: impl Fn(Measure) -> bool) -> Self {
+        Self { part: PartOfSide::new(|measure| is_judged(measure) || is_wanted(measure)) }
+    }
+
+    /// Converts a connection with these counts, as far as they are reported, and without metrics.
+    pub fn record(&self, known: &meter::Connection, only: &Subset) -> Connection {
+        let counts = |side: usize| {
+            let mut counts = Counts(self.part.of(&known.directions[side]));
             only.apply(&mut counts);
             counts
-        });
+        };
         let metrics = [Named::default(), Named::default()];
-        Self { connection: identity(known), directions, metrics }
+        Connection { connection: identity(known), directions: [counts(0), counts(1)], metrics }
     }
 }

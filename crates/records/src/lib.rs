@@ -52,6 +52,7 @@ pub mod text;
 mod transactions;
 
 pub use associations::{Block, ControlBlocks, Service, Services, ServicesInterval};
+pub use brief::BriefConnections;
 pub use collection::Collection;
 pub use counts::Counts;
 pub use cyclic::{CyclicStream, CyclicStreams, CyclicTotals, StreamInterval};

@@ -202,11 +202,17 @@ impl Reader {
     #[inline]
     fn header(&self, header: &[u8; RECORD_HEADER_OCTETS]) -> Header {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *header;
-        let words = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]];
-        let [seconds, fraction, mut captured, mut original] = match self.order {
-            Order::Big => words.map(u32::from_be_bytes),
-            Order::Little => words.map(u32::from_le_bytes),
-        };
+        let [mut seconds, mut fraction, mut captured, mut original] = [
+            u32::from_le_bytes([a, b, c, d]),
+            u32::from_le_bytes([e, f, g, h]),
+            u32::from_le_bytes([i, j, k, l]),
+            u32::from_le_bytes([m, n, o, p]),
+        ];
+        // One decision for all, which no call hides.
+        if self.order == Order::Big {
+            (seconds, fraction) = (seconds.swap_bytes(), fraction.swap_bytes());
+            (captured, original) = (captured.swap_bytes(), original.swap_bytes());
+        }
         if self.lengths != Lengths::CapturedFirst
             && (self.lengths == Lengths::OriginalFirst || captured > original)
         {

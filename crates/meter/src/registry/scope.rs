@@ -12,6 +12,7 @@ use crate::measure::{
 use crate::observation::DelayKind;
 use crate::track::Direction;
 use std::sync::LazyLock;
+use wire::tp::Kind;
 
 /// Measures with their values.
 pub type Values = Vec<(Measure, u64)>;
@@ -78,6 +79,7 @@ pub fn of_traffic(traffic: &Traffic) -> Values {
 }
 
 /// Count of a scope.
+#[derive(Debug)]
 struct Scoped<F> {
     measure: Measure,
     /// Its value.
@@ -137,7 +139,8 @@ pub fn interval_of_direction(direction: &Direction) -> Values {
 /// Values of what one side of a connection sent as a whole, without totals of all kinds of TPDUs: kinds that it did
 /// not send, and size classes and busiest seconds without a TPDU, are left out.
 pub fn whole_of_direction(direction: &Direction) -> Values {
-    let mut values = part_of_direction(direction, |_| true);
+    static ALL: LazyLock<PartOfSide> = LazyLock::new(|| PartOfSide::new(|_| true));
+    let mut values = ALL.of(direction);
     values.extend(whole_replies(&direction.replied));
     for (which, counts) in classes(&direction.sizes) {
         let of = SizeCount::ALL.into_iter().zip(counts).filter(|(_, value)| *value > 0);
@@ -146,25 +149,65 @@ pub fn whole_of_direction(direction: &Direction) -> Values {
     values
 }
 
-/// Values of what one side of a connection sent as a whole, likewise: those measures that are wanted, without sizes
-/// and quantiles.
-pub fn part_of_direction(direction: &Direction, is_wanted: impl Fn(Measure) -> bool) -> Values {
-    let mut values = Values::with_capacity(CHOSEN_VALUES);
-    for Scoped { measure, of, .. } in OF_SIDE.iter().filter(|row| is_wanted(row.measure)) {
-        if let Some(value) = of(direction)
-            && (value > 0 || !measure.is_peak())
-        {
-            values.push((*measure, value));
-        }
-    }
-    for (kind, volume) in direction.transport().by_kind().filter(|(_, volume)| volume.tpdus > 0) {
-        let all = KindCount::ALL.map(|count| (Measure::OfKind(kind, count), count.of(volume)));
-        values.extend(all.into_iter().filter(|(measure, _)| is_wanted(*measure)));
-    }
-    let all = waits(&direction.waits).filter(|(measure, _)| is_wanted(*measure));
-    values.extend(all);
-    values
+/// Measures of what one side of a connection sent as a whole, those among them that are wanted, without totals of all
+/// kinds of TPDUs, sizes and quantiles. They are selected once for thousands of connections.
+#[derive(Debug)]
+pub struct PartOfSide {
+    counts: Vec<Scoped<OfSide>>,
+    /// Counts of each kind of TPDU, in the order of [`Kind::ALL`].
+    kinds: [Vec<(Measure, KindCount)>; Kind::ALL.len()],
+    /// Values of each delay, in the order of [`DelayKind::OF_HOSTS`].
+    delays: [Vec<(Measure, DelayStatistic)>; DelayKind::OF_HOSTS.len()],
 }
+
+impl PartOfSide {
+    /// Selects the measures that are wanted.
+    pub fn new(is_wanted: impl Fn(Measure) -> bool) -> Self {
+        let counts = scoped(|count| count.row().side).into_iter();
+        let kinds = Kind::ALL.map(|kind| {
+            let all = KindCount::ALL.map(|count| (Measure::OfKind(kind, count), count));
+            all.into_iter().filter(|(measure, _)| is_wanted(*measure)).collect()
+        });
+        let delays = DelayKind::OF_HOSTS.map(|delay| {
+            let all = TIMES.map(|statistic| (Measure::Delay(delay, statistic), statistic));
+            all.into_iter().filter(|(measure, _)| is_wanted(*measure)).collect()
+        });
+        Self { counts: counts.filter(|row| is_wanted(row.measure)).collect(), kinds, delays }
+    }
+
+    /// Values of what a side sent: kinds that it did not send, and busiest seconds without a TPDU, are left out.
+    #[must_use]
+    pub fn of(&self, direction: &Direction) -> Values {
+        let mut values = Values::with_capacity(self.room());
+        for Scoped { measure, of, .. } in &self.counts {
+            if let Some(value) = of(direction)
+                && (value > 0 || !measure.is_peak())
+            {
+                values.push((*measure, value));
+            }
+        }
+        for (counts, volume) in self.kinds.iter().zip(&direction.volumes) {
+            if volume.tpdus > 0 {
+                values.extend(counts.iter().map(|(measure, count)| (*measure, count.of(volume))));
+            }
+        }
+        for (delays, times) in self.delays.iter().zip(direction.waits.each()) {
+            values.extend(delays.iter().map(|(measure, of)| (*measure, of.of_times(&times))));
+        }
+        values
+    }
+
+    /// Room for the values of most sides: they send DTs and AKs, and two other kinds.
+    fn room(&self) -> usize {
+        const KINDS: usize = 4;
+        let most = self.kinds.iter().map(Vec::len).max().unwrap_or(0);
+        self.counts.len() + KINDS * most + self.delays.iter().map(Vec::len).sum::<usize>()
+    }
+}
+
+/// Statistics of the delays of hosts and connections.
+const TIMES: [DelayStatistic; 3] =
+    [DelayStatistic::Count, DelayStatistic::Total, DelayStatistic::Maximum];
 
 /// Values by kind of TPDU, by delay and by size of an interval, as far as they are not zero.
 fn more_of_interval(transport: &Transport, waits: &Waits, sizes: &Sizes, values: &mut Values) {
@@ -289,6 +332,17 @@ impl DelayStatistic {
     }
 }
 
+impl DelayStatistic {
+    /// Value of delays that have no quantiles, one of [`TIMES`].
+    const fn of_times(self, times: &Times) -> u64 {
+        match self {
+            Self::Count => times.count,
+            Self::Total => times.total_ns,
+            Self::Minimum | Self::P50 | Self::P99 | Self::Maximum => times.max_ns,
+        }
+    }
+}
+
 impl KindCount {
     const fn of(self, volume: &Volume) -> u64 {
         match self {
@@ -322,13 +376,7 @@ fn of_summary(
 /// Values by delay.
 fn waits(waits: &Waits) -> impl Iterator<Item = (Measure, u64)> {
     DelayKind::OF_HOSTS.into_iter().zip(waits.each()).flat_map(|(delay, times)| {
-        let Times { count, total_ns, max_ns } = times;
-        let of = [
-            (DelayStatistic::Count, count),
-            (DelayStatistic::Total, total_ns),
-            (DelayStatistic::Maximum, max_ns),
-        ];
-        of.map(|(statistic, value)| (Measure::Delay(delay, statistic), value))
+        TIMES.map(|statistic| (Measure::Delay(delay, statistic), statistic.of_times(&times)))
     })
 }
 

@@ -477,12 +477,13 @@ fn a_connection_in_brief_has_what_is_wanted_or_judged_of_it() {
     let wanted = |measure| matches!(measure, Measure::Delay(DelayKind::Acknowledgement, _));
     let is_told = |measure: &Measure| wanted(*measure) || crate::findings::is_judged(*measure);
     let mut compared = 0;
+    let brief = crate::BriefConnections::new(wanted);
     for item in cell(Duration::from_secs(1), plain(Duration::from_secs(1)), 0) {
         let Item::Connection(known) = &item else { continue };
         for only in ["dt_*,tpdus", "*"] {
             let only: Subset = only.parse().unwrap();
             let Record::Connection(whole) = Record::of(&item, &only) else { unreachable!() };
-            let brief = crate::Connection::brief(known, &only, wanted);
+            let brief = brief.record(known, &only);
             assert_eq!(brief.connection, whole.connection);
             for (brief, mut whole) in brief.directions.into_iter().zip(whole.directions) {
                 let all = whole.0.len();

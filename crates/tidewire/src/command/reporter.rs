@@ -22,7 +22,7 @@ use records::findings::Findings;
 use records::require::EarlyFailure;
 use records::state::Model;
 use records::tables::{publishers, rows, streams, transactions};
-use records::{Connection, Finding, Head, Interval, Item, Plant, Record, Recorder, Subset};
+use records::{Finding, Head, Interval, Item, Plant, Record, Recorder, Subset};
 use reports::provenance::ReadCapture;
 use std::io;
 use wire::time::Instant;
@@ -241,8 +241,7 @@ impl<'a> Reporter<'a> {
                 return Record::Interval(Interval::brief(interval, &self.only, &lines::COUNTS));
             }
             Item::Connection(known) if self.has_lines_alone() => {
-                let brief = Connection::brief(known, &self.only, lines::is_told);
-                return Record::Connection(Box::new(brief));
+                return Record::Connection(Box::new(lines::BRIEF.record(known, &self.only)));
             }
             item => Record::of(item, &self.only),
         };

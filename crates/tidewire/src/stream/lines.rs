@@ -17,8 +17,9 @@ use core::time::Duration;
 use meter::observation::DelayKind;
 use meter::registry::Measure;
 use records::calendar;
-use records::{End, Finding, Head, Interval, Record, Total};
+use records::{BriefConnections, End, Finding, Head, Interval, Record, Total};
 use std::io;
+use std::sync::LazyLock;
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -32,11 +33,14 @@ pub(crate) const COUNTS: [Measure; 6] = [
     Measure::AkTpdus,
 ];
 
-/// True for the measures of a connection as a whole that the tables of its end show, besides its TPDUs and closed
-/// windows, on which findings rest too.
-pub(crate) const fn is_told(measure: Measure) -> bool {
-    matches!(measure, Measure::Delay(DelayKind::Response | DelayKind::Acknowledgement, _))
-}
+/// Makes records of connections as a whole with the measures that the tables of its end show: besides TPDUs and
+/// closed windows, on which findings rest too, two delays.
+pub(crate) static BRIEF: LazyLock<BriefConnections> = LazyLock::new(|| {
+    let shown = [DelayKind::Response, DelayKind::Acknowledgement];
+    BriefConnections::new(
+        |measure| matches!(measure, Measure::Delay(delay, _) if shown.contains(&delay)),
+    )
+});
 
 /// Columns of most lines of intervals.
 const ROW_COLUMNS: usize = 80;
