@@ -6,8 +6,9 @@ mod laid;
 
 use laid::Laid;
 use std::io::Cursor;
-use wire::capture::Capture;
+use wire::capture::{Capture, CaptureError, Record};
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
+use wire::time::Instant;
 use wire::tpkt;
 use wire::{
     avtp, cc_link, cip_io, clnp, encapsulation, enip, es_is, ethercat, goose, ipv4, ipv6, is_is,
@@ -179,18 +180,27 @@ fn tpdus(octets: &[u8]) {
 }
 
 /// Checks that a file is read to its end or to a persistent error, that no record reaches past the
-/// file, and that reading and mapping give the same.
+/// file, and that reading and mapping give the same, one by one and passed.
 pub(crate) fn file(octets: &[u8]) {
-    let read = Capture::open(Cursor::new(octets.to_vec()));
-    let mapped = Capture::open_mapped(Laid::new(octets, 100));
-    let (mut read, mut mapped) = match (read, mapped) {
-        (Ok(read), Ok(mapped)) => (read, mapped),
-        (read, mapped) => return assert_eq!(read.err(), mapped.err(), "read, and in memory"),
+    let read = || Capture::open(Cursor::new(octets.to_vec()));
+    let mapped = || Capture::open_mapped(Laid::new(octets, 100));
+    let (mut read, others) = match (read(), [mapped(), read(), mapped()]) {
+        (Ok(read), [Ok(mapped), Ok(first), Ok(second)]) => (read, [mapped, first, second]),
+        (read, others) => {
+            let error = read.err();
+            assert_eq!(others.map(Result::err), [error.clone(), error.clone(), error]);
+            return;
+        }
     };
+    let [mut mapped, mut passing @ ..] = others;
     let mut offset = read.offset();
     for _ in 0..RECORDS {
         let next = read.next();
         assert_eq!(next, mapped.next(), "read, and in memory");
+        let seen = next.as_ref().map(|record| record.as_ref().map(owned)).map_err(Clone::clone);
+        for capture in &mut passing {
+            assert_eq!(passed(capture), seen, "one by one, and passed");
+        }
         match next {
             Ok(None) => return,
             Ok(Some(record)) => {
@@ -207,7 +217,26 @@ pub(crate) fn file(octets: &[u8]) {
         assert!(read.offset() > offset, "a record takes octets");
         offset = read.offset();
         assert_eq!(mapped.offset(), offset);
+        passing.iter().for_each(|capture| assert_eq!(capture.offset(), offset));
     }
+}
+
+/// Record with octets of its own.
+type Owned = (Instant, Link, Vec<u8>, usize, u32);
+
+fn owned(record: &Record<'_>) -> Owned {
+    let Record { at, link, octets, original_octets, interface } = *record;
+    (at, link, octets.to_vec(), original_octets, interface)
+}
+
+/// Has one record passed.
+fn passed(capture: &mut Capture) -> Result<Option<Owned>, CaptureError> {
+    let mut seen = None;
+    capture.each(|record| {
+        seen = Some(owned(&record));
+        false
+    })?;
+    Ok(seen)
 }
 
 /// Checks that a TCP stream gives the same TPDUs whole and cut at arbitrary octets, and that an
