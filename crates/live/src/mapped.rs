@@ -319,10 +319,15 @@ mod tests {
 
     /// Capture of 5,000 frames of 1,000 octets: 5,080,024 octets.
     fn capture() -> (tempfile::NamedTempFile, Box<MappedFile>) {
+        capture_of(1_000)
+    }
+
+    fn capture_of(octets: usize) -> (tempfile::NamedTempFile, Box<MappedFile>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = Writer::new(Vec::new(), Link::Ethernet).unwrap();
         for frame in 0..FRAMES {
-            writer.write(Instant::from_nanos(frame), &[frame as u8; 1_000], 1_000).unwrap();
+            let content = vec![frame as u8; octets];
+            writer.write(Instant::from_nanos(frame), &content, octets).unwrap();
         }
         file.write_all(&writer.into_inner()).unwrap();
         let mapped = MappedFile::new(file.reopen().unwrap()).unwrap();
@@ -334,6 +339,30 @@ mod tests {
             let record = capture.next().unwrap().unwrap();
             assert_eq!(record.at, Instant::from_nanos(frame));
             assert_eq!(record.octets, [frame as u8; 1_000]);
+        }
+    }
+
+    /// Reads to the error, one by one or passed, and returns the number of frames before it.
+    fn frames_before_error(capture: &mut Capture, is_passed: bool) -> (usize, CaptureError) {
+        let mut frames = 0;
+        loop {
+            let more = if is_passed {
+                capture.each(|_| {
+                    frames += 1;
+                    true
+                })
+            } else {
+                capture.next().map(|record| {
+                    record.is_some_and(|_| {
+                        frames += 1;
+                        true
+                    })
+                })
+            };
+            match more {
+                Ok(more) => assert!(more, "the end of the file is no error"),
+                Err(error) => return (frames, error),
+            }
         }
     }
 
@@ -382,15 +411,33 @@ mod tests {
         // The rest of the last page reads as zeros. Cut after a frame, in its header, and in its
         // octets.
         for (cut, whole) in [(20 * 1_016, 20), (20 * 1_016 + 8, 20), (20 * 1_016 + 500, 21)] {
-            let (file, mapped) = capture();
+            for is_passed in [false, true] {
+                let (file, mapped) = capture();
+                let mut capture = Capture::open_mapped(mapped).unwrap();
+                take(&mut capture, 0, 10);
+                file.as_file().set_len(24 + cut).unwrap();
+                take(&mut capture, 10, 15);
+                let (more, error) = frames_before_error(&mut capture, is_passed);
+                assert_eq!(15 + more, whole, "cut at {cut}, passed: {is_passed}");
+                let error = error.to_string();
+                assert!(error.ends_with("the file was cut while it was read"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_on_the_page_of_the_cut_is_that_of_no_frame() {
+        // 24 octets and four records of 16 + 999: the lengths of the fifth lie on both sides of 4,096,
+        // and the page beyond no longer exists.
+        for is_passed in [false, true] {
+            let (file, mapped) = capture_of(999);
             let mut capture = Capture::open_mapped(mapped).unwrap();
-            take(&mut capture, 0, 10);
-            file.as_file().set_len(24 + cut).unwrap();
-            take(&mut capture, 10, 20);
-            let more = (20..).find(|_| !matches!(capture.next(), Ok(Some(_)))).unwrap();
-            assert_eq!(more, whole, "cut at {cut}");
-            let error = capture.next().unwrap_err();
-            assert!(error.to_string().ends_with("the file was cut while it was read"), "{error}");
+            assert!(capture.next().unwrap().is_some());
+            file.as_file().set_len(4_096).unwrap();
+            let (more, error) = frames_before_error(&mut capture, is_passed);
+            assert_eq!(1 + more, 4, "passed: {is_passed}");
+            let error = error.to_string();
+            assert!(error.ends_with("the file was cut while it was read"), "{error}");
         }
     }
 

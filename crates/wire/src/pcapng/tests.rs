@@ -339,3 +339,24 @@ fn the_fast_path_reads_the_same_records() {
         assert_eq!(records(cut, true), records(cut, false), "cut at {place}");
     }
 }
+
+#[test]
+fn passing_records_stops_where_an_interface_is_described() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    for interface in 0..3 {
+        let interface = writer.interface(Link::Ethernet, &interface.to_string()).unwrap();
+        for nth in 0..10 {
+            writer.write(interface, Instant::from_nanos(nth), &[7; 20], 20, "").unwrap();
+        }
+    }
+    let mut capture = Capture::open(std::io::Cursor::new(writer.into_inner())).unwrap();
+    // The first record of an interface is the last that is passed, so that the caller can look.
+    for (frames, has_more) in [(1, true), (10, true), (10, true), (9, false)] {
+        let mut passed = 0;
+        let more = capture.each(|_| {
+            passed += 1;
+            true
+        });
+        assert_eq!((passed, more), (frames, Ok(has_more)));
+    }
+}
