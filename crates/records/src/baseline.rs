@@ -194,7 +194,8 @@ impl Baseline {
         }
     }
 
-    /// Returns the traffic of a host in the interval, none if it is as it was, likewise.
+    /// Returns the traffic of a host in the interval; none if none passed. If the interval `is_over`, the
+    /// counts until now are those at the start of the next one.
     fn end_host(
         &mut self,
         key: HostKey,
