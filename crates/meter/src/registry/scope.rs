@@ -6,8 +6,8 @@ use super::{
 use crate::follow::association::ServiceReport;
 use crate::host::Host;
 use crate::measure::{
-    Measures, NO_BOUND_OCTETS, ServiceCounts, SizeClass, Sizes, Summary, Times, Traffic, Transport,
-    Volume, Waits,
+    Measures, NO_BOUND_OCTETS, ServiceCounts, Sizes, Summary, Times, Traffic, Transport, Volume,
+    Waits,
 };
 use crate::observation::DelayKind;
 use crate::track::Direction;
@@ -225,13 +225,8 @@ fn more_of_interval(transport: &Transport, waits: &Waits, sizes: &Sizes, values:
         put(delay.count(), times.count);
         put(delay.total(), times.total_ns);
     }
-    for (place, class) in sizes.classes.iter().enumerate() {
-        // Most are empty.
-        if counts(class) == [0; SizeCount::ALL.len()] {
-            continue;
-        }
-        let Some(which) = bound(sizes, place) else { continue };
-        for (count, value) in SizeCount::ALL.into_iter().zip(counts(class)) {
+    for (which, counts) in classes(sizes) {
+        for (count, value) in SizeCount::ALL.into_iter().zip(counts) {
             put(Measure::OfSize(count, which), value);
         }
     }
@@ -389,24 +384,17 @@ fn of_sizes(sizes: &Sizes, values: &mut Values) {
 
 /// Classes of sizes with their counts, in the order of [`SizeCount::ALL`].
 fn classes(sizes: &Sizes) -> impl Iterator<Item = (SizeBound, [u64; SizeCount::ALL.len()])> {
-    let each = sizes.classes.iter().enumerate();
-    each.filter_map(|(place, class)| Some((bound(sizes, place)?, counts(class))))
-}
-
-/// Bound of the class in a place. Where there are fewer bounds than classes, the classes beyond the
-/// last bound have none, and are empty.
-fn bound(sizes: &Sizes, place: usize) -> Option<SizeBound> {
-    let of = |place| sizes.bounds_octets.get(place).copied().unwrap_or(NO_BOUND_OCTETS);
-    match (of(place), place.checked_sub(1).map_or(0, of)) {
-        (NO_BOUND_OCTETS, NO_BOUND_OCTETS) => None,
-        (NO_BOUND_OCTETS, below) => Some(SizeBound::Beyond(below)),
-        (bound, _) => Some(SizeBound::To(bound)),
-    }
-}
-
-/// Counts of a class, in the order of [`SizeCount::ALL`].
-const fn counts(class: &SizeClass) -> [u64; SizeCount::ALL.len()] {
-    [class.tpdus, class.dt_tpdus, class.dt_retransmissions, class.tsdus]
+    let mut below = 0;
+    let bounds = sizes.bounds_octets.iter().copied().chain([NO_BOUND_OCTETS]);
+    sizes.classes.iter().zip(bounds).filter_map(move |(class, bound)| {
+        let which = match (bound, core::mem::replace(&mut below, bound)) {
+            // Fewer bounds than classes: the classes beyond the last bound are empty.
+            (NO_BOUND_OCTETS, NO_BOUND_OCTETS) => return None,
+            (NO_BOUND_OCTETS, below) => SizeBound::Beyond(below),
+            (bound, _) => SizeBound::To(bound),
+        };
+        Some((which, [class.tpdus, class.dt_tpdus, class.dt_retransmissions, class.tsdus]))
+    })
 }
 
 impl Measures {
