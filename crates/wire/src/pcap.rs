@@ -135,9 +135,7 @@ impl Reader {
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
         // Fast path: the whole record is in the buffer, and it is not empty.
-        let is_plain = |header: &Header| {
-            source.left() as u64 >= self.octets(header) && header.captured > 0 && source.is_sound()
-        };
+        let is_plain = |header: &Header| self.is_plain(header, source.left()) && source.is_sound();
         let header = source.first().map(|header| self.header(header));
         let header = match header.filter(is_plain) {
             Some(header) => header,
@@ -159,13 +157,10 @@ impl Reader {
     ) -> bool {
         let mut ready = source.ready();
         while let Some(header) = ready.rest().first_chunk().map(|header| self.header(header)) {
-            let octets = self.octets(&header);
-            if octets > ready.rest().len() as u64 || header.captured == 0 || !ready.is_sound() {
+            if !self.is_plain(&header, ready.rest().len()) || !ready.is_sound() {
                 break;
             }
-            let (from, count) = self.frame(&header);
-            let frame = ready.rest().get(from..from + count).unwrap_or_default();
-            ready.take(octets as usize);
+            let frame = ready.take(self.octets(&header) as usize, self.frame(&header));
             if !take(self.record_of(&header, frame)) {
                 return false;
             }
@@ -191,6 +186,12 @@ impl Reader {
             return Err(CaptureError::CutShort { offset: source.offset() });
         }
         Ok(Some(header))
+    }
+
+    /// True if a record lies whole in the `ready` octets, and is not empty.
+    #[inline]
+    const fn is_plain(&self, header: &Header, ready: usize) -> bool {
+        self.octets(header) <= ready as u64 && header.captured > 0
     }
 
     /// Octets of a record, header included.

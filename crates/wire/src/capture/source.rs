@@ -97,14 +97,16 @@ impl<'a> Ready<'a> {
         is_sound(self.torn)
     }
 
-    /// Takes a record of `octets` octets.
+    /// Takes octets as [`Source::take`] does.
     #[inline]
-    pub(crate) fn take(&mut self, octets: usize) {
+    pub(crate) fn take(&mut self, octets: usize, (at, count): (usize, usize)) -> &'a [u8] {
+        let taken = self.rest.get(at..at + count).unwrap_or_default();
         self.rest = self.rest.get(octets..).unwrap_or_default();
         self.at += octets;
         if let Some(ahead) = &mut self.ahead {
             ahead.look(self.at, self.all);
         }
+        taken
     }
 }
 
