@@ -157,7 +157,7 @@ pub struct PartOfSide {
     /// Counts of each kind of TPDU, in the order of [`Kind::ALL`].
     kinds: [Vec<(Measure, KindCount)>; Kind::ALL.len()],
     /// Values of each delay, in the order of [`DelayKind::OF_HOSTS`].
-    delays: [Vec<(Measure, DelayStatistic)>; DelayKind::OF_HOSTS.len()],
+    delays: [Vec<(Measure, OfTimes)>; DelayKind::OF_HOSTS.len()],
 }
 
 impl PartOfSide {
@@ -169,7 +169,7 @@ impl PartOfSide {
             all.into_iter().filter(|(measure, _)| is_wanted(*measure)).collect()
         });
         let delays = DelayKind::OF_HOSTS.map(|delay| {
-            let all = TIMES.map(|statistic| (Measure::Delay(delay, statistic), statistic));
+            let all = TIMES.map(|(statistic, of)| (Measure::Delay(delay, statistic), of));
             all.into_iter().filter(|(measure, _)| is_wanted(*measure)).collect()
         });
         Self { counts: counts.filter(|row| is_wanted(row.measure)).collect(), kinds, delays }
@@ -192,7 +192,7 @@ impl PartOfSide {
             }
         }
         for (delays, times) in self.delays.iter().zip(direction.waits.each()) {
-            values.extend(delays.iter().map(|(measure, of)| (*measure, of.of_times(&times))));
+            values.extend(delays.iter().map(|(measure, of)| (*measure, of(&times))));
         }
         values
     }
@@ -205,9 +205,14 @@ impl PartOfSide {
     }
 }
 
-/// Statistics of the delays of hosts and connections.
-const TIMES: [DelayStatistic; 3] =
-    [DelayStatistic::Count, DelayStatistic::Total, DelayStatistic::Maximum];
+type OfTimes = fn(&Times) -> u64;
+
+/// Statistics of the delays of hosts and connections, which have no quantiles.
+const TIMES: [(DelayStatistic, OfTimes); 3] = [
+    (DelayStatistic::Count, |times| times.count),
+    (DelayStatistic::Total, |times| times.total_ns),
+    (DelayStatistic::Maximum, |times| times.max_ns),
+];
 
 /// Values by kind of TPDU, by delay and by size of an interval, as far as they are not zero.
 fn more_of_interval(transport: &Transport, waits: &Waits, sizes: &Sizes, values: &mut Values) {
@@ -327,17 +332,6 @@ impl DelayStatistic {
     }
 }
 
-impl DelayStatistic {
-    /// Value of delays that have no quantiles, one of [`TIMES`].
-    const fn of_times(self, times: &Times) -> u64 {
-        match self {
-            Self::Count => times.count,
-            Self::Total => times.total_ns,
-            Self::Minimum | Self::P50 | Self::P99 | Self::Maximum => times.max_ns,
-        }
-    }
-}
-
 impl KindCount {
     const fn of(self, volume: &Volume) -> u64 {
         match self {
@@ -371,7 +365,7 @@ fn of_summary(
 /// Values by delay.
 fn waits(waits: &Waits) -> impl Iterator<Item = (Measure, u64)> {
     DelayKind::OF_HOSTS.into_iter().zip(waits.each()).flat_map(|(delay, times)| {
-        TIMES.map(|statistic| (Measure::Delay(delay, statistic), statistic.of_times(&times)))
+        TIMES.map(|(statistic, of)| (Measure::Delay(delay, statistic), of(&times)))
     })
 }
 
