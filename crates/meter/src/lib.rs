@@ -489,8 +489,7 @@ impl Meter {
         if !cyclic::is_for(&datagram) {
             return false;
         }
-        let tagged =
-            (link == Link::Ethernet).then(|| mac::Pdu::decode_cut(octets, octets.len()).ok());
+        let tagged = link.is_ethernet().then(|| mac::Pdu::decode_cut(octets, octets.len()).ok());
         let tag = tagged.flatten().and_then(|frame| frame.tags.first().copied());
         let all_octets = levels.lpdu_octets.unwrap_or(octets.len()) as u64;
         self.take_set_ups();

@@ -190,7 +190,7 @@ impl Transit {
     ) {
         let Self { streams, known, pairing, publishers, .. } = self;
         pairing.pace.pass(tap, at);
-        if link == Link::Ethernet && publishers.observe(tap, at, octets, original_octets) {
+        if link.is_ethernet() && publishers.observe(tap, at, octets, original_octets) {
             return;
         }
         let nsdu = match levels(link, octets, original_octets).nsdu {

@@ -150,7 +150,7 @@ pub(crate) fn dissect_to_transport(
     let mut dissection = Dissection { layers: SmallVec::new(), fault: None };
     let missing_octets = original_octets.saturating_sub(octets.len());
     let original_octets = octets.len() + missing_octets;
-    let is_ethernet = link == Link::Ethernet;
+    let is_ethernet = link.is_ethernet();
     let trailer = prp::Mark::trailer(octets).filter(|_| is_ethernet && missing_octets == 0);
     let read = match (link, trailer) {
         (Link::Ethernet, Some(_)) => {

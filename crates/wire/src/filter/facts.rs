@@ -33,7 +33,7 @@ const fn bit(kind: Kind) -> u16 {
 impl Facts {
     pub(super) fn of(link: Link, octets: &[u8], original_octets: usize) -> Self {
         let mut facts = Self::default();
-        if link == Link::Ethernet {
+        if link.is_ethernet() {
             // Also set for a frame that is malformed after its addresses.
             facts.stations = stations(octets);
         }

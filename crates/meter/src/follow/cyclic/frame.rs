@@ -188,7 +188,7 @@ impl<'a> Frame<'a> {
         alone: &Alone<'a>,
         each: impl FnMut(Frame<'_>),
     ) -> bool {
-        let protocol = alone.leaf.cyclic.filter(|_| link == Link::Ethernet);
+        let protocol = alone.leaf.cyclic.filter(|_| link.is_ethernet());
         let original_octets = octets.len() + alone.missing_octets;
         let frame = mac::Pdu::decode_cut(octets, original_octets);
         let (Some(protocol), Ok(frame)) = (protocol, frame) else { return false };
