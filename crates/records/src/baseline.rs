@@ -176,8 +176,8 @@ impl Baseline {
         self.start
     }
 
-    /// Turns the counts of a connection into those of the interval. If it `is_over`, the counts until
-    /// now are those at the start of the next one.
+    /// Replaces the counts of a connection until now by those in the interval. If the interval
+    /// `is_over`, the counts until now are those at the start of the next one.
     fn end_connection(&mut self, connection: &mut Connection, is_over: bool) {
         let Connection { serial, directions, .. } = connection;
         match self.connections.get_mut(serial) {
@@ -194,8 +194,8 @@ impl Baseline {
         }
     }
 
-    /// Returns the traffic of a host in the interval; none if none passed. If the interval `is_over`, the
-    /// counts until now are those at the start of the next one.
+    /// Returns the traffic of a host in the interval, from that until now; none if nothing of it
+    /// changed. If the interval `is_over`, the counts until now are those at the start of the next one.
     fn end_host(
         &mut self,
         key: HostKey,

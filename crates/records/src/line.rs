@@ -416,13 +416,14 @@ fn is_plain(text: &[u8]) -> bool {
     words.fold(0, |all, word| all | marks(word)) == 0
 }
 
-/// A one in each octet of a word.
+/// A word of eight octets with the value 1, and one of eight spaces.
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const SPACES: u64 = ONES * b' ' as u64;
 
 /// Returns zero if no octet of a word is beyond ASCII, a control, a quotation mark or a backslash.
 const fn marks(word: u64) -> u64 {
-    // The highest bit of an octet is set if a lower one borrowed from it, as the first smaller one does.
+    // Subtraction sets the highest bit of an octet below 32 that had it not, and of one that is zero after the
+    // exclusive or. A borrow may set more of them, but none where there is no such octet.
     let [quotes, slashes] = [word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64)];
     let controls = word.wrapping_sub(SPACES) & !word;
     let quotes = quotes.wrapping_sub(ONES) & !quotes;

@@ -20,7 +20,7 @@ macro_rules! counters {
                 $(self.$field += other.$field;)*
             }
 
-            /// Turns the counts into those since then: `now` is a later state of the same counters.
+            /// Ends a time that began with these counts: they become those in it. `now` is their later state.
             #[inline]
             pub const fn end(&mut self, now: &Self) {
                 $(self.$field = now.$field - self.$field;)*
@@ -165,7 +165,7 @@ impl Traffic {
         Self { sizes: Sizes::new(bounds_octets), ..Self::default() }
     }
 
-    /// Turns the counts into those since then: `now` is a later state of the same counts.
+    /// Ends a time that began with these counts: they become those in it. `now` is their later state.
     pub fn end(&mut self, now: &Self) {
         self.transport.end(&now.transport);
         self.tsdus.end(&now.tsdus);

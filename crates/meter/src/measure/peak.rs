@@ -67,8 +67,8 @@ impl Peak {
         self.most = [self.most[0].max(pdus), self.most[1].max(octets)];
     }
 
-    /// Turns the maxima into those since then, `now` being a later state: the busiest second if it
-    /// was busier than all before, else zero, because it is not known then.
+    /// Ends a time that began with these maxima: they become those in it, zero unless the busiest
+    /// second was busier than all before, because it is not known then. `now` is their later state.
     pub fn end(&mut self, now: &Self) {
         let [before, now] = [self.both(), now.both()];
         let of = |which: usize| if now[which] > before[which] { now[which] } else { 0 };

@@ -64,7 +64,7 @@ impl Sizes {
         Self { bounds_octets, classes: Default::default() }
     }
 
-    /// Turns the counts into those since then: `now` is a later state of the same counts.
+    /// Ends a time that began with these counts: they become those in it. `now` is their later state.
     pub(crate) fn end(&mut self, now: &Self) {
         self.bounds_octets = now.bounds_octets;
         self.classes.iter_mut().zip(&now.classes).for_each(|(class, now)| class.end(now));

@@ -96,7 +96,7 @@ impl Transport {
         all
     }
 
-    /// Turns the counts into those since then: `now` is a later state of the same counts.
+    /// Ends a time that began with these counts: they become those in it. `now` is their later state.
     pub(super) fn end(&mut self, now: &Self) {
         self.by_kind.iter_mut().zip(&now.by_kind).for_each(|(volume, now)| volume.end(now));
     }

@@ -51,8 +51,8 @@ impl Times {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Turns the delays into those since then: `now` is a later state of the same. The maximum is
-    /// that of the whole.
+    /// Ends a time that began with these delays: they become those in it, but the maximum is that of
+    /// the whole. `now` is their later state.
     pub const fn end(&mut self, now: &Self) {
         // A window of an evicted connection counts up to its last TPDU, which may be earlier.
         self.count = now.count.saturating_sub(self.count);
@@ -137,7 +137,7 @@ impl Waits {
         self.ambiguous_responses += other.ambiguous_responses;
     }
 
-    /// Turns the delays into those since then: `now` is a later state of the same.
+    /// Ends a time that began with these delays: they become those in it. `now` is their later state.
     pub const fn end(&mut self, now: &Self) {
         self.acknowledgement.end(&now.acknowledgement);
         self.response.end(&now.response);

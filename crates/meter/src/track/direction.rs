@@ -65,8 +65,8 @@ impl Direction {
         all
     }
 
-    /// Turns the counts into those since then: `now` is a later state of the same direction. Numbers
-    /// and window are the current ones, and maxima those of the whole.
+    /// Ends a time that began with these counts: they become those in it, but numbers and window are
+    /// those of `now`, the later state of the same direction, and maxima those of the whole.
     pub fn end(&mut self, now: &Self) {
         self.volumes.iter_mut().zip(&now.volumes).for_each(|(volume, now)| volume.end(now));
         self.tsdus = now.tsdus - self.tsdus;
