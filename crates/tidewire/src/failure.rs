@@ -27,7 +27,7 @@ pub(crate) struct Record<'a> {
 
 /// Writes the records of an error, unless an `end` record has reported it.
 pub(crate) fn record(error: &anyhow::Error, output: &Output) {
-    if output::has_ended() {
+    if output::has_ended() || !output.json {
         return;
     }
     let exit = exit_of(error).code();
@@ -60,9 +60,10 @@ fn end(message: &str, output: &Output) {
 
 /// Writes a record of each error in a file, and in the files that it names.
 fn problems(error: &ScenarioError, exit: u8, output: &Output) {
+    let lines = error.source.lines();
     for problem in error.problems.iter().filter(|problem| problem.severity == Severity::Error) {
         let Problem { message, help, .. } = problem;
-        let place = error.source.place(problem.place.start);
+        let place = lines.place(problem.place.start);
         let (file, line, column) = (Some(place.file), Some(place.line), Some(place.column));
         write(&Record { exit, file, line, column, message, help: help.as_deref() }, output);
         if let Some(cause) = &problem.cause {

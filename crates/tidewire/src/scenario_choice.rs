@@ -93,9 +93,10 @@ pub(crate) fn choose_with(
             .with_fix("tidewire help scenario explains the keys")
     })?;
     let is_simulated = *purpose != Purpose::Measure;
+    let lines = study.source.lines();
     for warning in &study.warnings {
         if is_simulated || warning.matters == Matters::Always {
-            output.remark(warning.render(&study.source).trim_end());
+            output.remark(warning.render(&lines).trim_end());
         }
     }
     let mut set = BTreeMap::new();

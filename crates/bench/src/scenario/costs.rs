@@ -121,7 +121,7 @@ mod tests {
         let found: Vec<&str> = study.warnings.iter().map(|it| it.message.as_str()).collect();
         assert_eq!(found, expected);
         for warning in &study.warnings {
-            let shown = warning.render(&study.source).replace("\n    ", " ");
+            let shown = warning.render(&study.source.lines()).replace("\n    ", " ");
             assert!(shown.contains("a.toml:6:") && shown.contains("free = ["), "{shown}");
         }
     }

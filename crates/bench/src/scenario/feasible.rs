@@ -120,7 +120,7 @@ mod tests {
         );
         let study = load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
         let said: Vec<String> =
-            study.warnings.iter().map(|warning| warning.render(&study.source)).collect();
+            study.warnings.iter().map(|warning| warning.render(&study.source.lines())).collect();
         assert_eq!(said.len(), expected.len(), "{said:?}");
         for (said, expected) in said.iter().zip(expected) {
             assert!(said.contains(expected) && said.contains("a.toml:"), "{said}");

@@ -23,12 +23,14 @@ pub(crate) struct Fields<'t, 'a> {
     table: &'t DeTable<'a>,
     span: Range<usize>,
     known: Vec<&'static str>,
+    /// Keys that had to be there and were not.
+    missing: Vec<&'static str>,
 }
 
 impl<'t, 'a> Fields<'t, 'a> {
     /// The keys of the document itself.
     pub(crate) fn document(table: &'t DeTable<'a>, span: Range<usize>) -> Self {
-        Self { table, span, known: Vec::new() }
+        Self { table, span, known: Vec::new(), missing: Vec::new() }
     }
 
     /// The keys of a value, which must be a table.
@@ -80,6 +82,7 @@ impl<'t, 'a> Fields<'t, 'a> {
     ) -> Option<T> {
         let value = self.value(key);
         if value.is_none() {
+            self.missing.push(key);
             problems.push(missing(self.span(), key));
         }
         value.and_then(|value| T::read(value, problems))
@@ -106,16 +109,18 @@ impl<'t, 'a> Fields<'t, 'a> {
             }
             let mut known = self.known.clone();
             known.sort_unstable();
-            let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
             let problem = Problem::error(key.span(), format!("unknown key `{name}`"))
-                .label(format!("expected one of {}", known.join(", ")));
+                .label(one_of(known, '`'));
             let Some(key) = meant(name, self.known.iter().copied()) else {
                 problems.push(problem);
                 continue;
             };
-            // A misspelt key is not also missing.
-            let missing = missing(self.span.clone(), key);
-            problems.retain(|problem| *problem != missing);
+            // A misspelt key is not also missing. What this table lacks was reported last.
+            if self.missing.contains(&key) {
+                let missing = missing(self.span.clone(), key);
+                let reported = problems.iter().rposition(|problem| *problem == missing);
+                reported.map(|at| problems.remove(at));
+            }
             problems.push(problem.help(format!("did you mean `{key}`?")));
         }
     }
@@ -123,6 +128,18 @@ impl<'t, 'a> Fields<'t, 'a> {
 
 fn missing(table: Range<usize>, key: &str) -> Problem {
     Problem::error(table, format!("missing key `{key}`"))
+}
+
+/// The words to choose from, each between marks.
+fn one_of<'w>(words: impl IntoIterator<Item = &'w str>, mark: char) -> String {
+    let mut text = "expected one of ".to_owned();
+    for (number, word) in words.into_iter().enumerate() {
+        text.push_str(if number > 0 { ", " } else { "" });
+        text.push(mark);
+        text.push_str(word);
+        text.push(mark);
+    }
+    text
 }
 
 /// Finds a word among some.
@@ -136,9 +153,8 @@ pub(crate) fn pick<T: Copy>(
     if let Some((_, found)) = words.iter().find(|(word, _)| *word == written) {
         return Some(*found);
     }
-    let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
     let problem = Problem::error(span, format!("unknown {what} \"{written}\""))
-        .label(format!("expected one of {}", known.join(", ")));
+        .label(one_of(words.iter().map(|(word, _)| *word), '"'));
     problems.push(match meant(written, words.iter().map(|(word, _)| *word)) {
         Some(word) => problem.help(format!("did you mean \"{word}\"?")),
         None => problem,

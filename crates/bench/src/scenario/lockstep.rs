@@ -87,7 +87,7 @@ mod tests {
         );
         let study = load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
         let shown: Vec<String> =
-            study.warnings.iter().map(|warning| warning.render(&study.source)).collect();
+            study.warnings.iter().map(|warning| warning.render(&study.source.lines())).collect();
         let expected = "stations that take no time collide in lockstep";
         assert!(shown.iter().all(|shown| shown.contains(expected)), "{shown:?}");
         !shown.is_empty()

@@ -69,7 +69,7 @@ size = "200 B"
     }
 
     #[test]
-    fn of_a_thousand_problems_fifty_are_shown_and_the_rest_counted() {
+    fn of_a_thousand_problems_fifty_lines_are_shown() {
         let flow = "[[flow]]\nname = \"a\"\nfrom = \"unknown\"\nto = \"s-2\"\nservice = \"datagram\"\n\
                     pattern = { kind = \"cyclic\", period = \"20 ms\" }\nsize = \"200 B\"\n";
         let text = scenario("a", "t") + &flow.repeat(1_000);
@@ -78,8 +78,10 @@ size = "200 B"
         let found = error.problems.len();
         assert!(found >= 2_000, "{found}");
         let shown = error.to_string();
-        assert_eq!(shown.matches("-->").count(), 50);
-        assert!(shown.ends_with(&format!("and {} more problems", found - 50)));
+        let problems = shown.matches("-->").count();
+        assert!(shown.ends_with(&format!("and {} more problems", found - problems)));
+        // As many as there is room for: a command prints three lines around them.
+        assert!((40..=47).contains(&shown.lines().count()) && problems > 5, "{shown}");
     }
 
     #[test]

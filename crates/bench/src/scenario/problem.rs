@@ -5,8 +5,9 @@ use core::fmt;
 use core::ops::Range;
 use wire::printable::Printable;
 
-/// The number of problems of a scenario that are shown; further ones are only counted.
-pub(super) const MOST_SHOWN: usize = 50;
+/// Lines of a scenario's problems that are shown, those of the first in any case; further problems are
+/// only counted. With what a command prints before and after them they are fifty.
+const MOST_LINES: usize = 46;
 /// Characters of a line that are shown before the caret, and after it.
 const MOST_BEFORE: usize = 100;
 const MOST_BEHIND: usize = 100;
@@ -58,22 +59,41 @@ impl Source {
         self.text.get(..self.file_octets).unwrap_or_default()
     }
 
+    /// Finds the lines of the text, to name the places of octets.
+    #[must_use]
+    pub fn lines(&self) -> Lines<'_> {
+        let newlines = self.text.match_indices('\n').map(|(at, _)| at).collect();
+        Lines { source: self, newlines }
+    }
+}
+
+/// Lines of a source.
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    source: &'a Source,
+    /// Places of the ends of lines.
+    newlines: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
     /// Place of an octet.
     #[must_use]
-    pub fn place(&self, octet: usize) -> Place<'_> {
-        let octet = octet.min(self.text.len());
-        let base = self.bases.iter().rev().find(|base| base.start <= octet);
+    pub fn place(&self, octet: usize) -> Place<'a> {
+        let Source { file, text, file_octets, bases } = self.source;
+        let octet = octet.min(text.len());
+        let base = bases.iter().rev().find(|base| base.start <= octet);
         let (name, origin) = match base {
             Some(base) => (base.file.as_str(), base.start),
-            None if octet <= self.file_octets => (self.file.as_str(), 0),
-            None => (OUTSIDE, self.file_octets + 1),
+            None if octet <= *file_octets => (file.as_str(), 0),
+            None => (OUTSIDE, file_octets + 1),
         };
-        let before = self.text.get(origin..octet).unwrap_or_default();
-        let start = origin + before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-        let column = self.text.get(start..octet).unwrap_or_default().chars().count() + 1;
-        let number = before.matches('\n').count() + 1;
-        Place { file: name, line: number, column, text: line }
+        let ended = |octet: usize| self.newlines.partition_point(|newline| *newline < octet);
+        let (above, before) = (ended(origin), ended(octet));
+        let newline = before.checked_sub(1).and_then(|last| self.newlines.get(last));
+        let start = newline.map_or(0, |newline| newline + 1).max(origin);
+        let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let column = text.get(start..octet).unwrap_or_default().chars().count() + 1;
+        Place { file: name, line: before.saturating_sub(above) + 1, column, text: line }
     }
 }
 
@@ -194,8 +214,8 @@ impl fmt::Display for Problem<String> {
 impl Problem {
     /// Formats the problem for a terminal: message, place, line, caret, advice.
     #[must_use]
-    pub fn render(&self, source: &Source) -> String {
-        let Place { file: name, line: number, column, text: line } = source.place(self.place.start);
+    pub fn render(&self, lines: &Lines<'_>) -> String {
+        let Place { file: name, line: number, column, text: line } = lines.place(self.place.start);
         let margin = " ".repeat(number.to_string().len());
         let severity = match self.severity {
             Severity::Error => "error",
@@ -288,10 +308,20 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.problems.iter().take(MOST_SHOWN);
-        let mut shown: Vec<String> = shown.map(|problem| problem.render(&self.source)).collect();
-        if let Some(more) = self.problems.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
-            shown.push(format!("and {more} more problems"));
+        let (lines, mut shown, mut room) = (self.source.lines(), Vec::new(), MOST_LINES);
+        for problem in &self.problems {
+            let problem = problem.render(&lines);
+            let taken = problem.lines().count() + 1;
+            if taken > room && !shown.is_empty() {
+                break;
+            }
+            shown.push(problem);
+            room = room.saturating_sub(taken);
+        }
+        match self.problems.len() - shown.len() {
+            0 => {}
+            1 => shown.push("and 1 more problem".to_owned()),
+            more => shown.push(format!("and {more} more problems")),
         }
         f.write_str(shown.join("\n").trim_end())
     }
@@ -379,7 +409,7 @@ mod tests {
         source.text.push_str("\nbackground.load = 30\n");
         let problem = Problem::error(10 + 18..10 + 20, "expected a share");
         assert_eq!(
-            problem.render(&source),
+            problem.render(&source.lines()),
             "error: expected a share\n --> command line:1:19\n  |\n\
              1 | background.load = 30\n  |                   ^^\n"
         );
@@ -388,7 +418,7 @@ mod tests {
     #[test]
     fn a_problem_over_many_lines_is_marked_on_its_first() {
         let source = Source::new("a.toml", "x = [\n 1,\n]\n");
-        let shown = Problem::warning(4..11, "odd").label("here").render(&source);
+        let shown = Problem::warning(4..11, "odd").label("here").render(&source.lines());
         assert!(shown.ends_with("1 | x = [\n  |     ^ here\n"), "{shown}");
     }
 }

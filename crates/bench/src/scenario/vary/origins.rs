@@ -4,6 +4,7 @@ use super::Study;
 use crate::paragraph::COLUMNS;
 use crate::scenario::fields::Placed;
 use crate::scenario::groups;
+use crate::scenario::problem::Lines;
 use core::ops::Range;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
@@ -39,11 +40,15 @@ impl Study {
     /// Origin of a value in words: `my.toml:12`, an option of the command line, or `default`.
     #[must_use]
     pub fn origin(&self, path: &str) -> String {
+        self.origin_among(&self.source.lines(), path)
+    }
+
+    fn origin_among(&self, lines: &Lines<'_>, path: &str) -> String {
         // A value may be written as a whole where the effective scenario has a table.
         let mut part = path;
         loop {
             if let Some(octet) = self.origins.get(part) {
-                let place = self.source.place(*octet);
+                let place = lines.place(*octet);
                 return match place.file {
                     super::OUTSIDE if path == super::constraint::KEY => "--constraint".to_owned(),
                     super::OUTSIDE => "--vary".to_owned(),
@@ -63,7 +68,9 @@ impl Study {
     #[must_use]
     pub fn annotated(&self, set: &BTreeMap<String, String>) -> String {
         let plain = groups::to_toml(self.scenario());
-        let origin = |path: &str| set.get(path).cloned().unwrap_or_else(|| self.origin(path));
+        let lines = self.source.lines();
+        let origin =
+            |path: &str| set.get(path).cloned().unwrap_or_else(|| self.origin_among(&lines, path));
         let mut tables: BTreeMap<String, usize> = BTreeMap::new();
         let mut header = String::new();
         let mut text = String::new();
