@@ -3,6 +3,7 @@
 use crate::paragraph::{COLUMNS, wrapped};
 use core::fmt;
 use core::ops::Range;
+use strsim::osa_distance;
 use wire::printable::Printable;
 
 /// Lines of a scenario's problems that are shown, those of the first in any case; further problems are
@@ -332,14 +333,16 @@ impl core::error::Error for ScenarioError {}
 /// The candidate that was probably meant: the nearest one, if near enough.
 #[must_use]
 pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let written = letters(written);
+    let written = folded(written);
+    let length = written.chars().count();
     let steps_to = |candidate: &'a str| {
-        let most = (candidate.chars().count() / 3).max(1);
-        let candidate = letters(candidate);
+        let candidate = folded(candidate);
+        let of_candidate = candidate.chars().count();
+        let most = (of_candidate / 3).max(1);
         // Each character of a difference in length costs a step: a long text need not be compared
         // with a key.
-        let may_be_near = written.len().abs_diff(candidate.len()) <= most;
-        may_be_near.then(|| distance(&written, &candidate)).filter(|steps| *steps <= most)
+        let may_be_near = length.abs_diff(of_candidate) <= most;
+        may_be_near.then(|| osa_distance(&written, &candidate)).filter(|steps| *steps <= most)
     };
     candidates
         .into_iter()
@@ -348,29 +351,9 @@ pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// The characters of a word for a comparison that ignores case and the choice of `-` or `_`.
-fn letters(word: &str) -> Vec<char> {
-    word.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect()
-}
-
-/// Insertions, removals, replacements and swaps of neighbours between two words (optimal string
-/// alignment).
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut rows: [Vec<usize>; 3] = [Vec::new(), Vec::new(), (0..=other.len()).collect()];
-    for (i, a) in one.iter().enumerate() {
-        rows.rotate_left(1);
-        let [before_last, last, row] = &mut rows;
-        *row = vec![i + 1];
-        for (j, b) in other.iter().enumerate() {
-            let replaced = last[j] + usize::from(a != b);
-            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
-                least = least.min(before_last[j - 1] + 1);
-            }
-            row.push(least);
-        }
-    }
-    rows[2][other.len()]
+/// A word for a comparison that ignores case and the choice of `-` or `_`.
+fn folded(word: &str) -> String {
+    word.to_lowercase().replace('_', "-")
 }
 
 #[cfg(test)]
@@ -390,17 +373,6 @@ mod tests {
         assert_eq!(meant("peerxx", keys), None);
         assert_eq!(meant("patternxx", keys), Some("pattern"));
         assert_eq!(meant(&"period".repeat(1_000), keys), None);
-    }
-
-    #[test]
-    fn distances_by_hand() {
-        for (one, other, steps) in
-            [("", "abc", 3), ("abc", "abc", 0), ("acb", "abc", 1), ("kitten", "sitting", 3)]
-        {
-            let [here, there] = [letters(one), letters(other)];
-            assert_eq!(distance(&here, &there), steps, "{one} {other}");
-            assert_eq!(distance(&there, &here), steps, "{other} {one}");
-        }
     }
 
     #[test]
