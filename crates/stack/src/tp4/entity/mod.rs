@@ -3,8 +3,10 @@
 //! `receive` processes the received TPDUs.
 
 mod receive;
+mod references;
 
 use receive::UserData;
+use references::References;
 
 use super::connection::{Connection, acknowledge_ms, first_credit};
 use super::context::Context;
@@ -40,8 +42,7 @@ pub struct Entity {
     slots: Vec<Slot>,
     free: Vec<u32>,
     in_use: usize,
-    /// Slot plus one by local reference; grows with the references assigned.
-    by_reference: Vec<u32>,
+    by_reference: References,
     /// Slot by source reference of a peer, to recognise a repeated CR.
     by_peer: BTreeMap<(Address, Reference), u32>,
     last_reference: u16,
@@ -76,7 +77,7 @@ impl Entity {
             slots: Vec::new(),
             free: Vec::new(),
             in_use: 0,
-            by_reference: Vec::new(),
+            by_reference: References::default(),
             by_peer: BTreeMap::new(),
             last_reference,
             agenda: BTreeSet::new(),
@@ -218,9 +219,9 @@ impl Entity {
     fn reference(&mut self) -> Option<Reference> {
         for _ in 0..=u16::MAX {
             self.last_reference = self.last_reference.checked_add(1).unwrap_or(1);
-            let index = usize::from(self.last_reference);
-            if self.by_reference.get(index).is_none_or(|slot| *slot == 0) {
-                return Some(Reference(self.last_reference));
+            let next = Reference(self.last_reference);
+            if self.by_reference.slot(next).is_none() {
+                return Some(next);
             }
         }
         None
@@ -260,13 +261,9 @@ impl Entity {
 
     fn place(&mut self, mut connection: Connection) {
         connection.buffers = self.take_buffers(self.whole_window());
-        let index = usize::from(connection.local.0);
-        if self.by_reference.len() <= index {
-            self.by_reference.resize(index + 1, 0);
-        }
-        self.by_reference[index] = connection.endpoint.slot + 1;
-        let slot = connection.endpoint.slot as usize;
-        self.slots[slot].connection = Some(Box::new(connection));
+        let slot = connection.endpoint.slot;
+        self.by_reference.set(connection.local, slot);
+        self.slots[slot as usize].connection = Some(Box::new(connection));
         self.in_use += 1;
     }
 
@@ -311,7 +308,7 @@ impl Entity {
         if let Some(at) = place.scheduled.take() {
             self.agenda.remove(&(at, slot));
         }
-        self.by_reference[usize::from(connection.local.0)] = 0;
+        self.by_reference.free(connection.local);
         // If a peer answers two CRs with the same reference, only the entry of this connection is
         // removed.
         let name = (connection.peer, connection.remote);

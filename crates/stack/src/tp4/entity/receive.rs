@@ -84,7 +84,7 @@ impl Entity {
     #[inline]
     fn addressed(&self, peer: Address, raw: &Raw<'_>) -> Option<u32> {
         let reference = raw.destination_reference()?;
-        let slot = self.by_reference.get(usize::from(reference.0))?.checked_sub(1)?;
+        let slot = self.by_reference.slot(reference)?;
         let connection = self.slots[slot as usize].connection.as_deref()?;
         (connection.peer == peer).then_some(slot)
     }
