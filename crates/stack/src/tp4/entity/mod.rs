@@ -42,10 +42,9 @@ pub struct Entity {
     slots: Vec<Slot>,
     free: Vec<u32>,
     in_use: usize,
-    by_reference: References,
+    references: References,
     /// Slot by source reference of a peer, to recognise a repeated CR.
     by_peer: BTreeMap<(Address, Reference), u32>,
-    last_reference: u16,
     /// Times at which connections are to be examined. An entry is never later than the connection's
     /// deadline and often earlier, so postponing a timer costs nothing. At most one entry per
     /// connection.
@@ -77,9 +76,8 @@ impl Entity {
             slots: Vec::new(),
             free: Vec::new(),
             in_use: 0,
-            by_reference: References::default(),
+            references: References::after(last_reference),
             by_peer: BTreeMap::new(),
-            last_reference,
             agenda: BTreeSet::new(),
             half_open: 0,
             tsaps: BTreeSet::new(),
@@ -215,18 +213,6 @@ impl Entity {
         slot.connection.as_deref().filter(|_| slot.generation == endpoint.generation)
     }
 
-    /// Next reference, assigned in turn to delay reuse (6.18); `None` if all are in use.
-    fn reference(&mut self) -> Option<Reference> {
-        for _ in 0..=u16::MAX {
-            self.last_reference = self.last_reference.checked_add(1).unwrap_or(1);
-            let next = Reference(self.last_reference);
-            if self.by_reference.slot(next).is_none() {
-                return Some(next);
-            }
-        }
-        None
-    }
-
     /// Buffers of a connection with a whole window.
     const fn whole_window(&self) -> u32 {
         self.params.credit.buffers(self.params.window)
@@ -262,7 +248,7 @@ impl Entity {
     fn place(&mut self, mut connection: Connection) {
         connection.buffers = self.take_buffers(self.whole_window());
         let slot = connection.endpoint.slot;
-        self.by_reference.set(connection.local, slot);
+        self.references.set(connection.local, slot);
         self.slots[slot as usize].connection = Some(Box::new(connection));
         self.in_use += 1;
     }
@@ -308,7 +294,7 @@ impl Entity {
         if let Some(at) = place.scheduled.take() {
             self.agenda.remove(&(at, slot));
         }
-        self.by_reference.free(connection.local);
+        self.references.free(connection.local);
         // If a peer answers two CRs with the same reference, only the entry of this connection is
         // removed.
         let name = (connection.peer, connection.remote);
@@ -337,7 +323,7 @@ impl Entity {
         let slot = slot.filter(|s| s.generation == endpoint.generation && s.connection.is_none());
         let Some(&Slot { priority, .. }) = slot else { return };
         let full = self.in_use >= self.params.connections;
-        let Some(local) = Some(()).filter(|()| !full).and_then(|()| self.reference()) else {
+        let Some(local) = Some(()).filter(|()| !full).and_then(|()| self.references.next()) else {
             return fail(self, Reason::TooManyConnections);
         };
         let agreed = Agreement { priority, ..Agreement::proposed(&self.params) };

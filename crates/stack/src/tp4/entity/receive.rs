@@ -84,7 +84,7 @@ impl Entity {
     #[inline]
     fn addressed(&self, peer: Address, raw: &Raw<'_>) -> Option<u32> {
         let reference = raw.destination_reference()?;
-        let slot = self.by_reference.slot(reference)?;
+        let slot = self.references.slot(reference)?;
         let connection = self.slots[slot as usize].connection.as_deref()?;
         (connection.peer == peer).then_some(slot)
     }
@@ -304,7 +304,7 @@ impl Entity {
             Ok(agreed) => agreed,
             Err(reason) => return self.refuse(peer, source, reason),
         };
-        let Some(local) = self.reference() else {
+        let Some(local) = self.references.next() else {
             return self.refuse(peer, source, disconnect_reason::CONGESTION_AT_CONNECT);
         };
         self.counters.received[Kind::Cr as usize] += 1;

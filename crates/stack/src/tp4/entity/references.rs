@@ -2,40 +2,61 @@
 
 use wire::tp::Reference;
 
-/// Number of references of a page.
-const PAGE: usize = 256;
-
-/// Slots by local reference. References are assigned in turn, from any first one, so that those in use are
-/// close together: they are kept in pages, each from its first use on.
-#[derive(Clone, Default, Debug)]
+/// Slots of connections by local reference. References are assigned in turn, from any first one: the list
+/// begins there and grows with the references assigned.
+#[derive(Clone, Debug)]
 pub(super) struct References {
-    /// Slot plus one of each reference of a page.
-    pages: Vec<Option<Box<[u32; PAGE]>>>,
+    /// The reference before the first one.
+    origin: u16,
+    /// The reference assigned last.
+    last: u16,
+    /// Slot plus one of each reference from the first one on.
+    slots: Vec<u32>,
 }
 
 impl References {
+    /// Creates a list without references, the first of which follows `last`.
+    pub(super) const fn after(last: u16) -> Self {
+        Self { origin: last, last, slots: Vec::new() }
+    }
+
+    /// Next reference, assigned in turn to delay reuse (6.18); `None` if all are in use.
+    pub(super) fn next(&mut self) -> Option<Reference> {
+        for _ in 0..=u16::MAX {
+            self.last = self.last.checked_add(1).unwrap_or(1);
+            let next = Reference(self.last);
+            if self.slot(next).is_none() {
+                return Some(next);
+            }
+        }
+        None
+    }
+
     /// Slot of the connection with this reference.
     #[inline]
     pub(super) fn slot(&self, reference: Reference) -> Option<u32> {
-        let [page, entry] = reference.0.to_be_bytes().map(usize::from);
-        self.pages.get(page)?.as_ref()?[entry].checked_sub(1)
+        self.slots.get(self.place(reference))?.checked_sub(1)
     }
 
     /// Gives a reference to the connection in a slot.
     pub(super) fn set(&mut self, reference: Reference, slot: u32) {
-        let [page, entry] = reference.0.to_be_bytes().map(usize::from);
-        if self.pages.len() <= page {
-            self.pages.resize(page + 1, None);
+        let place = self.place(reference);
+        if self.slots.len() <= place {
+            self.slots.resize(place + 1, 0);
         }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[entry] = slot + 1;
+        self.slots[place] = slot + 1;
     }
 
     /// Frees a reference.
     pub(super) fn free(&mut self, reference: Reference) {
-        let [page, entry] = reference.0.to_be_bytes().map(usize::from);
-        if let Some(Some(page)) = self.pages.get_mut(page) {
-            page[entry] = 0;
+        let place = self.place(reference);
+        if let Some(slot) = self.slots.get_mut(place) {
+            *slot = 0;
         }
+    }
+
+    fn place(&self, reference: Reference) -> usize {
+        usize::from(reference.0.wrapping_sub(self.origin).wrapping_sub(1))
     }
 }
 
@@ -45,27 +66,30 @@ mod tests {
 
     #[test]
     fn slots_are_found_by_the_reference_they_were_given() {
-        let mut references = References::default();
-        let given = [1, 255, 256, 257, 65_535].map(Reference);
+        let mut references = References::after(65_533);
+        // In turn, past the end of the range.
+        let given = [65_534, 65_535, 1, 2, 300].map(Reference);
         for (slot, reference) in (0..).zip(given) {
+            if reference != Reference(300) {
+                assert_eq!(references.next(), Some(reference));
+            }
+            assert_eq!(references.slot(reference), None);
             references.set(reference, slot);
         }
         for (slot, reference) in (0..).zip(given) {
             assert_eq!(references.slot(reference), Some(slot));
         }
-        assert_eq!(
-            [0, 2, 254, 258, 512, 65_534].map(|it| references.slot(Reference(it))),
-            [None; 6]
-        );
-        references.free(Reference(256));
+        let others = [0, 3, 299, 301, 65_533].map(|it| references.slot(Reference(it)));
+        assert_eq!(others, [None; 5]);
+        references.free(Reference(1));
         references.free(Reference(600));
-        assert_eq!([256, 257].map(|it| references.slot(Reference(it))), [None, Some(3)]);
+        assert_eq!([1, 2].map(|it| references.slot(Reference(it))), [None, Some(3)]);
     }
 
     #[test]
     fn references_in_turn_take_memory_for_themselves_alone() {
-        let mut references = References::default();
-        (65_000..65_200).for_each(|it| references.set(Reference(it), 0));
-        assert_eq!(references.pages.iter().flatten().count(), 2);
+        let mut references = References::after(65_000);
+        (65_001..65_201).for_each(|it| references.set(Reference(it), 0));
+        assert_eq!(references.slots.len(), 200);
     }
 }
