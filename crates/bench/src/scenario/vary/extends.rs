@@ -32,16 +32,18 @@ pub(super) struct Appended {
     start: usize,
 }
 
-/// Reads all bases of a scenario, the nearest first, and appends their texts to the source.
+/// Reads all bases of a document, the nearest first, and appends their texts to its source.
 ///
 /// # Errors
 /// A base that cannot be read, is no TOML, or extends one of those before it.
-pub(super) fn read(source: &mut Source, files: &Files) -> Result<Vec<Appended>, ScenarioError> {
+pub(super) fn read(
+    document: &DeTable<'_>,
+    source: &mut Source,
+    files: &Files,
+) -> Result<Vec<Appended>, ScenarioError> {
     let mut bases: Vec<Appended> = Vec::new();
-    let mut text = source.file_text().to_owned();
-    let mut start = 0;
-    while let Some(named) = named(&text, start, source)? {
-        let (wanted, place) = named;
+    let mut next = named(document, 0, source)?;
+    while let Some((wanted, place)) = next {
         let name = bases.last().map_or_else(|| wanted.clone(), |by| relative(&by.name, &wanted));
         let refused = |problem: Problem| {
             let problems = vec![problem.moved(place.clone())];
@@ -57,22 +59,23 @@ pub(super) fn read(source: &mut Source, files: &Files) -> Result<Vec<Appended>, 
             Ok(base) => base,
             Err(error) => return Err(refused(missing(&wanted, &error))),
         };
-        text = base.text.clone();
-        start = source.append(&name, &text);
+        let start = source.append(&name, &base.text);
+        // Other faults of the text are reported when it is merged.
+        let (document, _) = DeTable::parse_recoverable(&base.text);
+        next = named(document.get_ref(), start, source)?;
         bases.push(Appended { name, base, start });
     }
     Ok(bases)
 }
 
-/// The scenario that a text extends, and the place of its name in the source.
+/// The scenario that a document extends, and the place of its name in the source. The document's text
+/// starts there at `start`.
 fn named(
-    text: &str,
+    document: &DeTable<'_>,
     start: usize,
     source: &Source,
 ) -> Result<Option<(String, core::ops::Range<usize>)>, ScenarioError> {
-    // Other faults of the text are reported when it is read.
-    let (document, _) = DeTable::parse_recoverable(text);
-    let Some(value) = document.get_ref().get(KEY) else { return Ok(None) };
+    let Some(value) = document.get(KEY) else { return Ok(None) };
     let place = start + value.span().start..start + value.span().end;
     let mut problems = Vec::new();
     match String::read(value, &mut problems) {

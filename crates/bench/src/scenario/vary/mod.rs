@@ -220,7 +220,7 @@ impl Loader<'_> {
         if !problems.is_empty() {
             return Err(ScenarioError { source, problems });
         }
-        let bases = extends::read(&mut source, self.files)?;
+        let bases = extends::read(document.get_ref(), &mut source, self.files)?;
         let span = document.span();
         let mut table = match extends::merged(document.into_inner(), &bases) {
             Ok(table) => table,
@@ -502,7 +502,7 @@ fn points(
             }
         }
         if points.is_empty() {
-            origins::gather(&tree, "", &mut named.origins);
+            named.origins.append(&mut origins::of(&tree));
         }
         let before = problems.len();
         let expanded = groups::expand(&tree, problems);
