@@ -11,7 +11,7 @@ use crate::sample::{FlowSample, Sample};
 use crate::scenario::{Flow, Scenario};
 use stats::interval::{self, Estimate};
 use stats::summary::Summary;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use wire::time::nanos;
 
 /// Maximum number of sections for a quantile: with 20 the t quantile is within 7 % of the normal
@@ -55,9 +55,11 @@ impl Score {
     /// Score of a run.
     #[must_use]
     pub fn of(scenario: &Scenario, sample: &Sample) -> Self {
+        let found: BTreeMap<&str, &FlowSample> =
+            sample.flows.iter().map(|found| (found.name.as_str(), found)).collect();
         let flows = || {
-            let named = |flow: &&Flow| sample.flows.iter().find(|found| found.name == flow.name);
-            scenario.flows.iter().filter_map(move |flow| Some((flow, named(&flow)?)))
+            let named = |flow: &Flow| found.get(flow.name.as_str()).copied();
+            scenario.flows.iter().filter_map(move |flow| Some((flow, named(flow)?)))
         };
         let urgent = || flows().map(|(_, found)| found).filter(|found| found.missed.is_some());
         let judged: u64 = urgent().map(FlowSample::judged).sum();

@@ -4,6 +4,7 @@ use super::met::Met;
 use bench::analysis::{FlowReport, PointReport};
 use core::cmp::Ordering;
 use records::quantity;
+use std::collections::BTreeMap;
 
 /// A flow by itself, or all flows of a group.
 pub struct Summed<'a> {
@@ -47,12 +48,16 @@ fn badness(a: &FlowReport, b: &FlowReport) -> Ordering {
 /// The flows of a point, those of a group together, in the order of the scenario.
 pub fn summed(point: &PointReport) -> Vec<Summed<'_>> {
     let mut all: Vec<Summed<'_>> = Vec::new();
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     for flow in &point.flows {
-        let name = flow.group.as_deref().unwrap_or(&flow.name);
-        let group = all.iter_mut().find(|it| flow.group.is_some() && it.name == name);
-        match group {
+        let next = all.len();
+        let at = flow.group.as_deref().map_or(next, |name| *groups.entry(name).or_insert(next));
+        match all.get_mut(at) {
             Some(group) => group.flows.push(flow),
-            None => all.push(Summed { name, flows: vec![flow] }),
+            None => {
+                let name = flow.group.as_deref().unwrap_or(&flow.name);
+                all.push(Summed { name, flows: vec![flow] });
+            }
         }
     }
     all
