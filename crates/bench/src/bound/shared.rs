@@ -7,6 +7,7 @@ use crate::scenario::Scenario;
 use core::time::Duration;
 use sim::medium::framing::Framing;
 use sim::medium::{ideal, plca, token_bus, token_ring};
+use std::collections::BTreeMap;
 use wire::mac::HEADER_OCTETS;
 use wire::units::BitRate;
 
@@ -42,24 +43,35 @@ pub fn assumptions(medium: &Medium) -> Option<&'static str> {
 pub(super) fn bounds(scenario: &Scenario, theory: Theory<'_>, streams: &Streams) -> Vec<Bound> {
     let has_priorities = matches!(scenario.medium, Medium::TokenRing(_))
         && streams.all.iter().any(|stream| stream.priority > 0);
-    let of = |flow: usize| {
-        let Some(stream) = streams.all.iter().find(|stream| stream.flow == flow) else {
-            return Bound::None(Reason::Others);
-        };
+    let longest = longest(theory, streams, has_priorities);
+    let new = |stream: &Stream| {
         if streams.from(stream.station).any(|other| goes_first(streams, stream, other)) {
             return Bound::None(Reason::Others);
         }
-        let found = match theory {
-            Theory::OwnWire(wire) => own_wire(wire, stream, streams),
-            Theory::Contention | Theory::Ports(_) => Err(Reason::Contention),
-            Theory::Turns(segment) => turns(segment, stream, streams),
-            Theory::BusRotation(bus) => bus_rotation(bus, stream, streams),
-            Theory::RingRotation(_) if has_priorities => Err(Reason::RingPriority),
-            Theory::RingRotation(ring) => ring_rotation(ring, stream, streams),
-        };
-        found.map_or_else(Bound::None, Bound::Longest)
+        longest(stream).map_or_else(Bound::None, Bound::Longest)
     };
-    (0..scenario.flows.len()).map(of).collect()
+    let mut known = BTreeMap::new();
+    let mut of = |stream: &Stream| {
+        let Stream { station, rank, priority, data_octets, asks, .. } = *stream;
+        let alike = (station, rank, priority, data_octets, asks);
+        *known.entry(alike).or_insert_with(|| new(stream))
+    };
+    let first = streams.first_of_flows(scenario.flows.len()).into_iter();
+    first.map(|stream| stream.map_or(Bound::None(Reason::Others), &mut of)).collect()
+}
+
+/// Longest delay of a frame of a stream. What all streams have in common is computed once.
+type Longest<'a> = Box<dyn Fn(&Stream) -> Result<Duration, Reason> + 'a>;
+
+fn longest<'a>(theory: Theory<'a>, streams: &'a Streams, has_priorities: bool) -> Longest<'a> {
+    match theory {
+        Theory::OwnWire(wire) => Box::new(move |stream| own_wire(wire, stream, streams)),
+        Theory::Contention | Theory::Ports(_) => Box::new(|_| Err(Reason::Contention)),
+        Theory::Turns(segment) => turns(segment, streams),
+        Theory::BusRotation(bus) => bus_rotation(bus, streams),
+        Theory::RingRotation(_) if has_priorities => Box::new(|_| Err(Reason::RingPriority)),
+        Theory::RingRotation(ring) => ring_rotation(ring, streams),
+    }
 }
 
 /// Returns whether unlimited frames may be served before those of a stream at its station.
@@ -70,35 +82,31 @@ fn goes_first(streams: &Streams, stream: &Stream, other: &Stream) -> bool {
 
 /// On a segment with PLCA: for each frame before it, and for itself, a turn just missed, the turns
 /// of all other stations, and the frame.
-fn turns(segment: &plca::Params, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
-    let longest = streams.longest(segment.positions_metres.len());
+fn turns<'a>(segment: &'a plca::Params, streams: &'a Streams) -> Longest<'a> {
     let octets = |data: Option<usize>| data.map(|data| data + HEADER_OCTETS);
-    let others = longest.iter().enumerate().filter(|(station, _)| *station != stream.station);
-    let others: Vec<Option<usize>> = others.map(|(_, data)| octets(*data)).collect();
-    let own = octets(longest[stream.station]).unwrap_or_default();
-    let frame = plca::RATE.bits(plca::FRAMING.wire_bits(own));
-    let each = segment.longest_access_behind(&others) + frame;
+    let longest: Vec<Option<usize>> =
+        streams.longest(segment.positions_metres.len()).into_iter().map(octets).collect();
     let metres = span_of(&segment.positions_metres);
     let way = Duration::from_nanos((metres / segment.metres_per_second * 1e9).ceil() as u64);
-    let stay = streams.stay(stream, |frames| times(each, frames)).ok_or(Reason::Load)?;
-    Ok(stay + way)
+    Box::new(move |stream| {
+        let others = longest.iter().enumerate().filter(|(station, _)| *station != stream.station);
+        let others: Vec<Option<usize>> = others.map(|(_, octets)| *octets).collect();
+        let own = longest[stream.station].unwrap_or_default();
+        let frame = plca::RATE.bits(plca::FRAMING.wire_bits(own));
+        let each = segment.longest_access_behind(&others) + frame;
+        let stay = streams.stay(stream, |frames| times(each, frames)).ok_or(Reason::Load)?;
+        Ok(stay + way)
+    })
 }
 
 /// On a token bus: a rotation for each frame before it, and for itself.
-fn bus_rotation(
-    bus: &token_bus::Params,
-    stream: &Stream,
-    streams: &Streams,
-) -> Result<Duration, Reason> {
+fn bus_rotation<'a>(bus: &'a token_bus::Params, streams: &'a Streams) -> Longest<'a> {
     let (holding, classes) = match bus.service {
         token_bus::Service::HoldingTime(holding) => (holding, false),
         token_bus::Service::Classes { holding_time, .. } => (holding_time, true),
     };
-    let is_high = |stream: &Stream| !classes || stream.priority >= LEAST_OF_CLASS_6;
-    if !is_high(stream) {
-        return Err(Reason::AccessClass);
-    }
-    let frame = |stream: &Stream| match stream.asks {
+    let is_high = move |stream: &Stream| !classes || stream.priority >= LEAST_OF_CLASS_6;
+    let frame = move |stream: &Stream| match stream.asks {
         true => bus.longest_exchange(stream.data_octets, ANSWER_OCTETS),
         false => ceiling(bus.rate, bus.frame_bits(stream.data_octets)),
     };
@@ -115,17 +123,18 @@ fn bus_rotation(
         },
         |holds| bus.longest_rotation(holds, low.unwrap_or_default()),
     );
-    let own = frame(stream);
-    let stay = streams.stay(stream, |frames| times(rotation, frames) + own).ok_or(Reason::Load)?;
-    Ok(stay + bus.longest_way())
+    Box::new(move |stream| {
+        if !is_high(stream) {
+            return Err(Reason::AccessClass);
+        }
+        let own = frame(stream);
+        let stay = streams.stay(stream, |frames| times(rotation, frames) + own);
+        Ok(stay.ok_or(Reason::Load)? + bus.longest_way())
+    })
 }
 
 /// On a ring without priorities: a rotation for each frame before it, and for itself.
-fn ring_rotation(
-    ring: &token_ring::Params,
-    stream: &Stream,
-    streams: &Streams,
-) -> Result<Duration, Reason> {
+fn ring_rotation<'a>(ring: &'a token_ring::Params, streams: &'a Streams) -> Longest<'a> {
     let frame = |stream: &Stream| {
         ring.longest_bits(ring.format.frame_bits(stream.data_octets.saturating_add(HEADER_OCTETS)))
     };
@@ -147,9 +156,11 @@ fn ring_rotation(
         },
         |sending| ring.longest_rotation(sending),
     );
-    let own = frame(stream);
-    let stay = streams.stay(stream, |frames| times(rotation, frames) + own).ok_or(Reason::Load)?;
-    Ok(stay + ring.longest_round())
+    Box::new(move |stream| {
+        let own = frame(stream);
+        let stay = streams.stay(stream, |frames| times(rotation, frames) + own);
+        Ok(stay.ok_or(Reason::Load)? + ring.longest_round())
+    })
 }
 
 /// On a separate wire: the frames before it and itself, with their gaps.

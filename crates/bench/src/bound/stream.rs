@@ -93,6 +93,17 @@ impl Streams {
         self.of[station].iter().map(|place| &self.all[*place])
     }
 
+    /// First stream of each of a scenario's flows.
+    pub(super) fn first_of_flows(&self, flows: usize) -> Vec<Option<&Stream>> {
+        let mut first = vec![None; flows];
+        for stream in self.all.iter().rev() {
+            if let Some(first) = first.get_mut(stream.flow) {
+                *first = Some(stream);
+            }
+        }
+        first
+    }
+
     /// Longest data of a frame of each station; `None` for one that sends nothing.
     pub(super) fn longest(&self, stations: usize) -> Vec<Option<usize>> {
         let longest = |station| self.from(station).map(|stream| stream.data_octets).max();
