@@ -145,11 +145,11 @@ impl PointComparison {
 #[must_use]
 pub fn compare_points(first: &PointReport, second: &PointReport, level: f64) -> PointComparison {
     let order = pairing(first, second);
+    let others: BTreeMap<&str, &FlowReport> =
+        second.flows.iter().map(|other| (other.name.as_str(), other)).collect();
     let mut differences = Vec::new();
     for flow in &first.flows {
-        let Some(other) = second.flows.iter().find(|other| other.name == flow.name) else {
-            continue;
-        };
+        let Some(other) = others.get(flow.name.as_str()) else { continue };
         for found in &flow.quantities {
             let Some(with) = other.quantity(found.name) else { continue };
             let together = [(flow, found, first), (other, with, second)];
