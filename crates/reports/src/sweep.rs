@@ -101,15 +101,20 @@ pub fn figures(report: &Report, study: Study) -> Vec<Drawn> {
     let across = across(&report.points);
     let others: BTreeSet<&String> = across.places.values().map(|(_, rest)| rest).collect();
     let mut names: Vec<&str> = Vec::new();
-    for flow in report.points.iter().flat_map(summed) {
-        if !names.contains(&flow.name) {
-            names.push(flow.name);
+    let mut groups: Groups<'_> = BTreeMap::new();
+    for point in &report.points {
+        for group in summed(point) {
+            let of_name = groups.entry(group.name).or_default();
+            if of_name.is_empty() {
+                names.push(group.name);
+            }
+            of_name.push((point.point, group));
         }
     }
     let together = names.len() * others.len() <= MOST_SERIES;
     let mut drawn = Vec::new();
     for kind in &KINDS {
-        let groups: Vec<(String, Vec<&str>)> = if together {
+        let files: Vec<(String, Vec<&str>)> = if together {
             vec![(kind.file.to_owned(), names.clone())]
         } else {
             names
@@ -117,14 +122,27 @@ pub fn figures(report: &Report, study: Study) -> Vec<Drawn> {
                 .map(|name| (format!("{}-{}", kind.file, plain(name)), vec![*name]))
                 .collect()
         };
-        for (name, flows) in groups {
-            let figure = figure(report, study, kind, &across, &flows);
+        for (name, flows) in files {
+            let of = Of { report, groups: &groups, flows: &flows };
+            let figure = figure(of, study, kind, &across);
             if !figure.series.is_empty() {
                 drawn.push(Drawn { name, figure });
             }
         }
     }
     drawn
+}
+
+/// Flows and groups by their names, each with the number of its point.
+type Groups<'a> = BTreeMap<&'a str, Vec<(usize, Summed<'a>)>>;
+
+/// Contents of a figure.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    report: &'a Report,
+    groups: &'a Groups<'a>,
+    /// Names of the flows and groups that are drawn.
+    flows: &'a [&'a str],
 }
 
 /// A flow or group at one setting of what does not run to the right: its place among those that are
@@ -142,14 +160,12 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(report: &Report, kind: &Kind, across: &'a Across, flows: &[&str]) -> Self {
+    fn of(drawn: Of<'_>, kind: &Kind, across: &'a Across) -> Self {
         let mut lines = Self::default();
-        for point in &report.points {
-            let Some((x, rest)) = across.places.get(&point.point) else { continue };
-            for group in summed(point) {
-                if let Some(number) = flows.iter().position(|name| *name == group.name) {
-                    lines.add(&group, kind, (number, rest.as_str()), *x);
-                }
+        for (number, name) in drawn.flows.iter().enumerate() {
+            for (point, group) in drawn.groups.get(name).into_iter().flatten() {
+                let Some((x, rest)) = across.places.get(point) else { continue };
+                lines.add(group, kind, (number, rest.as_str()), *x);
             }
         }
         for points in lines.found.values_mut().chain(lines.bounds.values_mut()) {
@@ -181,8 +197,9 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn figure(report: &Report, study: Study, kind: &Kind, across: &Across, flows: &[&str]) -> Figure {
-    let lines = Lines::of(report, kind, across, flows);
+fn figure(of: Of<'_>, study: Study, kind: &Kind, across: &Across) -> Figure {
+    let Of { report, flows, .. } = of;
+    let lines = Lines::of(of, kind, across);
     let shown = scale(kind.unit, lines.greatest);
     let mut drawn: Vec<Series> = Vec::new();
     let mut add = |name: String, mark: Mark, mut points: Vec<Point>| {
@@ -216,7 +233,7 @@ fn figure(report: &Report, study: Study, kind: &Kind, across: &Across, flows: &[
         let points = places.into_iter().map(|x| Point::exact(x, deadline as f64)).collect();
         add(format!("{whose}deadline"), mark(Mark::Line), points);
     }
-    let title = (kind.title)(time_of(report, flows));
+    let title = (kind.title)(time_of(of));
     let of = if flows.len() == 1 { format!(" of {}", flows[0]) } else { String::new() };
     let unit = if shown.unit.is_empty() { "1" } else { shown.unit };
     Figure {
@@ -231,11 +248,10 @@ fn figure(report: &Report, study: Study, kind: &Kind, across: &Across, flows: &[
 }
 
 /// Name of the times of flows: those of requests last until the answer.
-fn time_of(report: &Report, flows: &[&str]) -> &'static str {
-    let all = report.points.iter().flat_map(|point| &point.flows);
-    let name = |flow: &'_ FlowReport| flow.group.as_ref().unwrap_or(&flow.name).clone();
-    let drawn = all.filter(|flow| flows.contains(&name(flow).as_str()));
-    let is_answered = |flow: &FlowReport| flow.quantity("response.mean").is_some();
+fn time_of(of: Of<'_>) -> &'static str {
+    let groups = of.flows.iter().filter_map(|name| of.groups.get(name)).flatten();
+    let drawn = groups.flat_map(|(_, group)| &group.flows);
+    let is_answered = |flow: &&FlowReport| flow.quantity("response.mean").is_some();
     let answered: Vec<bool> = drawn.map(is_answered).collect();
     match (answered.contains(&true), answered.contains(&false)) {
         (true, false) => "response time",

@@ -68,8 +68,12 @@ impl<'a> Of<'a> {
 
     /// Times of each flow that has any; of answers, or of messages.
     fn times(self, is_answered: bool) -> Vec<Times> {
+        let run = |sample: &'a Sample| -> BTreeMap<&'a str, &'a FlowSample> {
+            sample.flows.iter().map(|flow| (flow.name.as_str(), flow)).collect()
+        };
+        let runs: Vec<_> = self.of_point().map(run).collect();
         let groups = summed(self.point);
-        groups.iter().filter_map(|group| times(group, is_answered, self.of_point())).collect()
+        groups.iter().filter_map(|group| times(group, is_answered, &runs)).collect()
     }
 
     fn origin(self) -> &'static str {
@@ -252,10 +256,10 @@ impl Deadlines {
 }
 
 /// Times of the worst flow of a group.
-fn times<'a>(
+fn times(
     group: &Summed<'_>,
     is_answered: bool,
-    samples: impl Iterator<Item = &'a Sample>,
+    of_runs: &[BTreeMap<&str, &FlowSample>],
 ) -> Option<Times> {
     let worst = group.worst();
     let name = group.label();
@@ -266,9 +270,9 @@ fn times<'a>(
     let mut times = Times { name, classes, runs, longest: 0, deadline };
     let of: fn(&FlowSample) -> &Distribution =
         if is_answered { |flow| &flow.response } else { |flow| &flow.delay };
-    for sample in samples {
+    for of_run in of_runs {
         let mut run = BTreeMap::new();
-        for flow in sample.flows.iter().filter(|flow| flow.name == worst.name) {
+        if let Some(flow) = of_run.get(worst.name.as_str()) {
             let spans = of(flow);
             times.longest = times.longest.max(spans.max_ns.unwrap_or(0));
             for (nanos, count) in &spans.classes {

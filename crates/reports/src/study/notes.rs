@@ -2,6 +2,7 @@
 
 use bench::analysis::{FlowReport, PointReport};
 use records::quantity::counted;
+use std::collections::BTreeSet;
 
 /// Notes on the worst alignment of the flows in the runs.
 fn starts(point: &PointReport) -> Vec<String> {
@@ -52,7 +53,7 @@ fn ring(point: &PointReport) -> Option<String> {
 /// Notes on the numbers of a point.
 #[must_use]
 pub fn notes(point: &PointReport) -> Vec<String> {
-    let mut notes = Vec::new();
+    let (mut notes, mut standings) = (Vec::new(), BTreeSet::new());
     if point.incomplete > 0 {
         let (some, all) = (point.incomplete, point.replications);
         notes.push(format!("{some} of {all} runs did not run to their end"));
@@ -70,7 +71,7 @@ pub fn notes(point: &PointReport) -> Vec<String> {
         let of = flow.group.as_ref().unwrap_or(name);
         let standing = flow.standing.map(|standing| format!("{of}: {standing}"));
         // Flows of a group have one.
-        notes.extend(standing.filter(|standing| !notes.contains(standing)));
+        notes.extend(standing.filter(|standing| standings.insert(standing.clone())));
         let by_reason = flow.failures.iter();
         notes.extend(by_reason.map(|(reason, n)| format!("{name}: {n} failed: {reason}")));
         let unexplained = flow.failed.saturating_sub(flow.failures.values().sum());

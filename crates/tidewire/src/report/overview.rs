@@ -7,7 +7,10 @@ use bench::analysis::{FlowReport, PointReport, Probability, Report, Unit};
 use bench::scenario::Span;
 use core::time::Duration;
 use reports::study::{Met, Summed, summed};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More columns have no room on a terminal.
+const MOST_COLUMNS: usize = 40;
 
 /// The table and its caption; none for a single point, or if every key that varies is a number, as
 /// the limits of the sweep then state the same in a line.
@@ -20,39 +23,51 @@ pub(super) fn overview(report: &Report) -> Option<String> {
     if report.points.len() < 2 || keys.iter().all(|key| is_number(&key)) {
         return None;
     }
-    let mut columns: Vec<(&str, u64)> = Vec::new();
-    for group in report.points.iter().flat_map(summed) {
-        let Some(deadline) = group.worst().deadline_ns else { continue };
-        if !columns.iter().any(|(name, _)| *name == group.name) {
-            columns.push((group.name, deadline));
+    let (mut columns, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut rows: Vec<BTreeMap<&str, Summed<'_>>> = Vec::new();
+    for point in &report.points {
+        let mut row = BTreeMap::new();
+        for group in summed(point) {
+            if let Some(deadline) = group.worst().deadline_ns
+                && seen.insert(group.name)
+            {
+                columns.push((group.name, deadline));
+            }
+            row.entry(group.name).or_insert(group);
         }
+        rows.push(row);
     }
     let caption = "missed deadlines and mean times of all points (never: by theory)";
     let mut tables = Vec::new();
     let mut rest = columns.as_slice();
     while !rest.is_empty() {
         // As many columns as a terminal has room for.
-        let fits = |count: &usize| *count == 1 || !table(report, &keys, &rest[..*count]).is_wide();
-        let fitting = (1..=rest.len()).rev().find(fits).unwrap_or(1);
-        let (shown, more) = rest.split_at(fitting);
-        tables.push(table(report, &keys, shown).to_string());
+        let table = |count: usize| table(report, &keys, &rest[..count], &rows);
+        let fits = |count: &usize| *count == 1 || !table(*count).is_wide();
+        let fitting = (1..=rest.len().min(MOST_COLUMNS)).rev().find(fits).unwrap_or(1);
+        tables.push(table(fitting).to_string());
+        let (_, more) = rest.split_at(fitting);
         rest = more;
     }
     Some(format!("{caption}\n{}", tables.join("\n\n")))
 }
 
 /// Some columns of the table.
-fn table(report: &Report, keys: &BTreeSet<&String>, columns: &[(&str, u64)]) -> Table {
+fn table(
+    report: &Report,
+    keys: &BTreeSet<&String>,
+    columns: &[(&str, u64)],
+    rows: &[BTreeMap<&str, Summed<'_>>],
+) -> Table {
     let last_parts: Vec<&str> = keys.iter().map(|key| last_part(key)).collect();
     let heading = last_parts.join(", ");
     let named = columns.iter().map(|(name, deadline)| named(name, *deadline));
     let names: Vec<String> = core::iter::once(heading).chain(named).collect();
     let mut table = Table::of(names.iter().map(|name| (name.as_str(), Align::Left)));
-    for (point, label) in report.points.iter().zip(labels(report, keys)) {
-        let groups = summed(point);
+    let points = report.points.iter().zip(rows);
+    for ((point, groups), label) in points.zip(labels(report, keys)) {
         let cell = |(name, _): &(&str, u64)| {
-            let group = groups.iter().find(|group| group.name == *name);
-            group.map_or_else(|| "-".to_owned(), |group| cell(group, point))
+            groups.get(name).map_or_else(|| "-".to_owned(), |group| cell(group, point))
         };
         table.add(core::iter::once(label).chain(columns.iter().map(cell)).collect());
     }

@@ -167,13 +167,9 @@ fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
     let comparison = record.comparison;
     for point in &comparison.points {
         output.line(format_args!("\n{}{}", settings(&point.settings), paired(point)))?;
-        let mut flow = "";
-        for difference in &point.differences {
-            if difference.flow != flow {
-                flow = &difference.flow;
-                output.line(format_args!("\n  {flow}"))?;
-                output.line(table(flow, &point.differences, comparison.level))?;
-            }
+        for of_flow in point.differences.chunk_by(|one, next| one.flow == next.flow) {
+            output.line(format_args!("\n  {}", of_flow[0].flow))?;
+            output.line(table(of_flow, comparison.level))?;
         }
     }
     lonely("baseline", &comparison.only_first, output)?;
@@ -187,7 +183,7 @@ fn lonely(name: &str, points: &[BTreeMap<String, String>], output: &Output) -> i
 }
 
 /// Every quantity of one flow.
-fn table(flow: &str, differences: &[Difference], confidence: f64) -> Table {
+fn table(differences: &[Difference], confidence: f64) -> Table {
     let heading = format!("difference ({})", level(confidence));
     let mut table = Table::new([
         ("", Align::Left),
@@ -196,7 +192,7 @@ fn table(flow: &str, differences: &[Difference], confidence: f64) -> Table {
         (&heading, Align::Left),
         ("other over baseline", Align::Left),
     ]);
-    for difference in differences.iter().filter(|difference| difference.flow == flow) {
+    for difference in differences {
         table.row([
             named(difference),
             value(difference.unit, difference.first),
