@@ -109,6 +109,7 @@ impl<'t, 'a> Fields<'t, 'a> {
             }
             let mut known = self.known.clone();
             known.sort_unstable();
+            known.dedup();
             let problem = Problem::error(key.span(), format!("unknown key `{name}`"))
                 .label(one_of(known, '`'));
             let Some(key) = meant(name, self.known.iter().copied()) else {

@@ -290,27 +290,26 @@ fn lockstep_is_warned_of_where_it_is_simulated_alone() {
 #[test]
 fn the_help_on_profiles_has_every_key_of_the_parser() {
     let folder = folder();
-    let text = r#"other = 1
-[[resource]]
-other = 1
-[[task]]
-other = 1
-cost = { other = 1 }
-[[input]]
-other = 1
-[[variant]]
-other = 1
-inputs = [{ other = 1 }]
-"#;
-    fs::write(folder.path().join("bad.toml"), text).unwrap();
-    let said = stderr(&run_in(folder.path(), &["profiles", "show", "bad.toml"]));
-    // Long lists stand below the caret, in indented lines.
-    let said = said.replace("\n    ", " ");
-    let labels = said.lines().filter_map(|line| line.split_once(" expected one of "));
-    let lists: Vec<&str> = labels.map(|(_, list)| list).collect();
-    assert_eq!(lists.len(), 7, "{said}");
-    let keys: BTreeSet<&str> =
-        lists.iter().flat_map(|list| list.split(", ")).map(|key| key.trim_matches('`')).collect();
+    let good = fs::read_to_string(folder.path().join("mine.toml")).unwrap();
+    let list = |table: &str| {
+        // Behind the first table of its kind, or at the start of the file.
+        let (before, behind) = good.split_once(table).unwrap();
+        let other = if table.ends_with('{') { " other = 1," } else { "\nother = 1\n" };
+        let text = format!("{before}{table}{other}{behind}");
+        fs::write(folder.path().join("bad.toml"), text).unwrap();
+        let said = stderr(&run_in(folder.path(), &["profiles", "show", "bad.toml"]));
+        // Long lists stand below the caret, in indented lines.
+        let said = said.replace("\n    ", " ");
+        let label = said.lines().find_map(|line| line.split_once(" expected one of "));
+        label.unwrap_or_else(|| panic!("{table}: {said}")).1.to_owned()
+    };
+    let tables = ["", "[[resource]]", "[[task]]", "cost = {", "[[input]]", "[[variant]]"];
+    let lists: Vec<String> = tables.into_iter().chain(["inputs = [\n    {"]).map(list).collect();
+    let keys: BTreeSet<&str> = lists
+        .iter()
+        .flat_map(|list| list.split(", "))
+        .map(|key| key.trim().trim_matches('`'))
+        .collect();
     assert!(keys.len() >= 25, "{keys:?}");
     let help = stdout(&run(&["help", "profiles"]));
     let is_joint = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
