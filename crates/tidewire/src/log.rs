@@ -76,10 +76,12 @@ fn is_beyond_limit(message: &str) -> bool {
     *count > limit
 }
 
-/// A message with `N` in place of each number.
+/// A message in one line with `N` in place of each number. Margins, which are as wide as the numbers of
+/// lines, do not count.
 fn kind(message: &str) -> String {
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut kind = String::new();
-    for symbol in message.trim().chars() {
+    for symbol in message.chars() {
         match symbol.is_ascii_digit() {
             true if kind.ends_with('N') => {}
             true => kind.push('N'),
@@ -97,5 +99,7 @@ mod tests {
     fn messages_of_a_kind_differ_by_their_numbers() {
         assert_eq!(kind("measure: 1 of 30 runs"), kind("measure: 27 of 30 runs"));
         assert_ne!(kind("measure: 1 of 30 runs"), kind("predict: 1 of 30 runs"));
+        let [one, other] = ["odd\n |\n9 | a = 1\n", "odd\n  |\n10 | a = 1\n"].map(kind);
+        assert_eq!([one.as_str(), other.as_str()], ["odd | N | a = N"; 2]);
     }
 }
