@@ -9,9 +9,6 @@ use core::time::Duration;
 use reports::study::{Met, Summed, summed};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More columns have no room on a terminal.
-const MOST_COLUMNS: usize = 40;
-
 /// The table and its caption; none for a single point, or if every key that varies is a number, as
 /// the limits of the sweep then state the same in a line.
 pub(super) fn overview(report: &Report) -> Option<String> {
@@ -43,11 +40,10 @@ pub(super) fn overview(report: &Report) -> Option<String> {
     while !rest.is_empty() {
         // As many columns as a terminal has room for.
         let table = |count: usize| table(report, &keys, &rest[..count], &rows);
-        let fits = |count: &usize| *count == 1 || !table(*count).is_wide();
-        let fitting = (1..=rest.len().min(MOST_COLUMNS)).rev().find(fits).unwrap_or(1);
+        let fits = |count: &usize| !table(*count).is_wide();
+        let fitting = (2..=rest.len()).take_while(fits).last().unwrap_or(1);
         tables.push(table(fitting).to_string());
-        let (_, more) = rest.split_at(fitting);
-        rest = more;
+        rest = &rest[fitting..];
     }
     Some(format!("{caption}\n{}", tables.join("\n\n")))
 }
