@@ -51,13 +51,16 @@ pub(super) fn bounds(scenario: &Scenario, theory: Theory<'_>, streams: &Streams)
         longest(stream).map_or_else(Bound::None, Bound::Longest)
     };
     let mut known = BTreeMap::new();
-    let mut of = |stream: &Stream| {
+    let of = |first: Option<usize>| {
+        let Some(stream) = first.map(|first| &streams.all[first]) else {
+            return Bound::None(Reason::Others);
+        };
+        // All of a stream that its bound depends on.
         let Stream { station, rank, priority, data_octets, asks, .. } = *stream;
         let alike = (station, rank, priority, data_octets, asks);
         *known.entry(alike).or_insert_with(|| new(stream))
     };
-    let first = streams.first_of_flows(scenario.flows.len()).into_iter();
-    first.map(|stream| stream.map_or(Bound::None(Reason::Others), &mut of)).collect()
+    streams.first_of_flows(scenario.flows.len()).into_iter().map(of).collect()
 }
 
 /// Longest delay of a frame of a stream. What all streams have in common is computed once.

@@ -93,12 +93,12 @@ impl Streams {
         self.of[station].iter().map(|place| &self.all[*place])
     }
 
-    /// First stream of each of a scenario's flows.
-    pub(super) fn first_of_flows(&self, flows: usize) -> Vec<Option<&Stream>> {
+    /// Index of the first stream of each of a scenario's flows.
+    pub(super) fn first_of_flows(&self, flows: usize) -> Vec<Option<usize>> {
         let mut first = vec![None; flows];
-        for stream in self.all.iter().rev() {
+        for (place, stream) in self.all.iter().enumerate().rev() {
             if let Some(first) = first.get_mut(stream.flow) {
-                *first = Some(stream);
+                *first = Some(place);
             }
         }
         first

@@ -70,21 +70,15 @@ pub(super) fn bounds(scenario: &Scenario, network: &Params, streams: &Streams) -
             break;
         }
     }
-    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
-    for (place, stream) in streams.all.iter().enumerate() {
-        first.entry(stream.flow).or_insert(place);
-    }
-    let of = |flow| {
-        let Some(stream) = first.get(&flow).copied() else {
-            return Bound::None(Reason::Others);
-        };
+    let of = |first: Option<usize>| {
+        let Some(stream) = first else { return Bound::None(Reason::Others) };
         match ways.whole(stream) {
             Some(longest) if settled => Bound::Longest(longest),
             _ if ways.is_behind_others(stream) => Bound::None(Reason::Others),
             _ => Bound::None(Reason::Load),
         }
     };
-    (0..scenario.flows.len()).map(of).collect()
+    streams.first_of_flows(scenario.flows.len()).into_iter().map(of).collect()
 }
 
 /// Ports from one station to another, with switches in a row.
