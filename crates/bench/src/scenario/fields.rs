@@ -119,8 +119,9 @@ impl<'t, 'a> Fields<'t, 'a> {
             // A misspelt key is not also missing. What this table lacks was reported last.
             if self.missing.contains(&key) {
                 let missing = missing(self.span.clone(), key);
-                let reported = problems.iter().rposition(|problem| *problem == missing);
-                reported.map(|at| problems.remove(at));
+                if let Some(at) = problems.iter().rposition(|problem| *problem == missing) {
+                    problems.remove(at);
+                }
             }
             problems.push(problem.help(format!("did you mean `{key}`?")));
         }
