@@ -9,7 +9,7 @@ use crate::output_file::{self, Inputs};
 use crate::quantity::counted;
 use bench::folder;
 use bench::profile::Files;
-use bench::scenario::{self, CannotSet, Matters, Requirement, Setting, Study, meant};
+use bench::scenario::{self, CannotSet, Matters, Problem, Requirement, Setting, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
 use serde_json::Value;
@@ -94,10 +94,9 @@ pub(crate) fn choose_with(
     })?;
     let is_simulated = *purpose != Purpose::Measure;
     let lines = study.source.lines();
-    for warning in &study.warnings {
-        if is_simulated || warning.matters == Matters::Always {
-            output.remark(warning.render(&lines).trim_end());
-        }
+    let matters = |it: &&Problem| is_simulated || it.matters == Matters::Always;
+    for warning in scenario::warnings(study.warnings.iter().filter(matters), &lines) {
+        output.remark(warning);
     }
     let mut set = BTreeMap::new();
     if let Some(runs) = run.runs {
@@ -123,6 +122,9 @@ pub(crate) fn choose_with(
     Ok(Chosen { name, study, inputs, set })
 }
 
+/// Flows that are named where a requirement names none of them.
+const MOST_NAMED: usize = 20;
+
 /// Adds the requirements of the command line to those of the scenario, each once.
 ///
 /// # Errors
@@ -134,8 +136,16 @@ pub(crate) fn require(chosen: &mut Chosen, requirements: &[Requirement]) -> Resu
         chosen.set.insert("require".to_owned(), origin);
     }
     chosen.study.require(requirements).map_err(|why| match &why {
-        CannotSet::NoSuchFlow { requirement, flows, .. } => {
-            let fix = format!("one of {}", flows.join(", "));
+        CannotSet::NoSuchFlow { requirement, name, flows } => {
+            let near = meant(name, flows.iter().map(String::as_str));
+            let near = near.map(|name| format!("did you mean {name}? There are"));
+            let first = flows.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>();
+            let more = match flows.len() - first.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let before = near.unwrap_or_else(|| "one of".to_owned());
+            let fix = format!("{before} {}{more}", first.join(", "));
             Failure::usage(format!("--require {requirement:?}: {why}")).with_fix(fix)
         }
         CannotSet::NoRuns | CannotSet::TooManyRuns => Failure::usage(why.to_string()),

@@ -46,7 +46,9 @@ pub use jitter::JitterQuantile;
 pub use machines::ProfileName;
 pub use network::{Network, Protocol};
 pub use pattern::Pattern;
-pub use problem::{Lines, Matters, Place, Problem, ScenarioError, Severity, Source, meant};
+pub use problem::{
+    Lines, Matters, Place, Problem, ScenarioError, Severity, Source, meant, warnings,
+};
 pub use published::{Address, Published};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Parts, Relation, Requirement, Subject};

@@ -3,6 +3,7 @@
 use crate::paragraph::{COLUMNS, wrapped};
 use core::fmt;
 use core::ops::Range;
+use std::collections::BTreeMap;
 use strsim::osa_distance;
 use wire::printable::Printable;
 
@@ -309,16 +310,8 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (lines, mut shown, mut room) = (self.source.lines(), Vec::new(), MOST_LINES);
-        for problem in &self.problems {
-            let problem = problem.render(&lines);
-            let taken = problem.lines().count() + 1;
-            if taken > room && !shown.is_empty() {
-                break;
-            }
-            shown.push(problem);
-            room = room.saturating_sub(taken);
-        }
+        let lines = self.source.lines();
+        let mut shown = fitting(self.problems.iter().map(|problem| problem.render(&lines)));
         match self.problems.len() - shown.len() {
             0 => {}
             1 => shown.push("and 1 more problem".to_owned()),
@@ -326,6 +319,53 @@ impl fmt::Display for ScenarioError {
         }
         f.write_str(shown.join("\n").trim_end())
     }
+}
+
+/// Number of further warnings in words.
+fn counted(more: usize) -> String {
+    format!("{more} more warning{}", if more == 1 { "" } else { "s" })
+}
+
+/// Texts as far as there is room for their lines, with a line between them; the first in any case.
+fn fitting(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let (mut shown, mut room) = (Vec::new(), MOST_LINES);
+    for text in texts {
+        let taken = text.lines().count() + 1;
+        if taken > room && !shown.is_empty() {
+            break;
+        }
+        shown.push(text);
+        room = room.saturating_sub(taken);
+    }
+    shown
+}
+
+/// Formats warnings for a terminal: each of them, or, where there is no room for all, the first with each message and the
+/// number of those like it.
+#[must_use]
+pub fn warnings<'a>(
+    all: impl Iterator<Item = &'a Problem> + Clone,
+    lines: &Lines<'_>,
+) -> Vec<String> {
+    let rendered = |problem: &Problem| problem.render(lines).trim_end().to_owned();
+    let each = fitting(all.clone().map(rendered));
+    let count = all.clone().count();
+    if each.len() == count {
+        return each;
+    }
+    let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
+    all.clone().for_each(|it| *alike.entry(&it.message).or_default() += 1);
+    let first = all.filter_map(|it| Some((it, alike.remove(it.message.as_str())?)));
+    let first: Vec<(&Problem, usize)> = first.collect();
+    let mut shown = fitting(first.iter().map(|(problem, alike)| match alike {
+        1 => rendered(problem),
+        _ => format!("{}\nand {} like it", rendered(problem), counted(*alike - 1)),
+    }));
+    let told: usize = first.iter().take(shown.len()).map(|(_, alike)| alike).sum();
+    if told < count {
+        shown.push(format!("and {}", counted(count - told)));
+    }
+    shown
 }
 
 impl core::error::Error for ScenarioError {}
@@ -385,6 +425,34 @@ mod tests {
             "error: expected a share\n --> command line:1:19\n  |\n\
              1 | background.load = 30\n  |                   ^^\n"
         );
+    }
+
+    #[test]
+    fn many_warnings_are_told_by_their_messages() {
+        let text = "x = 1\n".repeat(1_000);
+        let source = Source::new("a.toml", &text);
+        let of = |messages: &[&str], many: usize| -> Vec<String> {
+            let places = (0..many).map(|line| line * 6..line * 6 + 1);
+            let each = places.zip(messages.iter().cycle());
+            let all: Vec<Problem> =
+                each.map(|(place, message)| Problem::warning(place, *message)).collect();
+            warnings(all.iter(), &source.lines())
+        };
+        let two = of(&["odd"], 2);
+        assert!(two.len() == 2 && two[1].contains("a.toml:2:1"), "{two:?}");
+        let many = of(&["odd", "even"], 1_000);
+        assert_eq!(many.len(), 2);
+        assert!(
+            many[1].starts_with("warning: even")
+                && many[1].ends_with("and 499 more warnings like it")
+        );
+        let names: Vec<String> = (0..1_000).map(|number| format!("odd {number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let distinct = of(&names, 1_000);
+        let lines: usize = distinct.iter().map(|text| text.lines().count() + 1).sum();
+        assert!(lines < 50, "{distinct:?}");
+        let told = distinct.len() - 1;
+        assert_eq!(distinct.last(), Some(&format!("and {} more warnings", 1_000 - told)));
     }
 
     #[test]

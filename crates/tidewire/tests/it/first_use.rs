@@ -190,7 +190,10 @@ fn measure_takes_requirements_on_its_command_line() {
     measure("lost(*) > 90 %", 3);
     measure("lost(*) < 100 %", 0);
     let text = measure("lost(stats) < 1 %", 2);
-    assert!(text.contains("there is no flow \"stats\"\n  fix: one of status"), "{text}");
+    assert!(
+        text.contains("there is no flow \"stats\"\n  fix: did you mean status? There are status"),
+        "{text}"
+    );
 }
 
 #[test]
