@@ -155,7 +155,7 @@ impl Runs {
         let seed = self.samples.first().map_or(0, |sample| sample.seed);
         let seed = self.study.as_ref().map_or(seed, |(study, _)| study.scenario().seed);
         let origin = self.samples.first().map_or(Origin::Predicted, |sample| sample.source);
-        let drawn = sweep::figures(&self.report, sweep::Study { seed, origin });
+        let drawn = sweep::figures(&self.report, sweep::Study { seed, origin }, usize::MAX);
         let hash = self.samples.first().map_or("", |sample| &sample.scenario_hash);
         let source = format!("{PROGRAM}, scenario hash {hash}, seed {seed}");
         let figure = |drawn: sweep::Drawn| Figure {

@@ -1,7 +1,7 @@
 //! Comparison of two studies for a report.
 
 use crate::document::{Comparison, Table};
-use crate::study::{apart, paired, settings, shown};
+use crate::study::{apart, clearest, paired, settings, shown};
 use crate::text::Text;
 use bench::analysis::Report;
 use bench::compare::{Compared, Difference, compare};
@@ -10,6 +10,8 @@ use records::quantity::{counted, level, value};
 
 /// Rows of a table.
 const MOST_ROWS: usize = 60;
+/// Flows with rows where all would be too many.
+const MOST_FLOWS: usize = 6;
 /// Points with a table.
 const MOST_POINTS: usize = 12;
 
@@ -51,7 +53,14 @@ pub(crate) fn of(pair: &Pair<'_>) -> Comparison {
         ["flow", "quantity", "baseline", "this run", difference.as_str(), "this over baseline"];
     let tables = found.points.iter().take(MOST_POINTS).map(|point| {
         let caption = format!("{}{}", settings(&point.settings), paired(point));
-        Table::of(caption, &heads, point.differences.iter().map(row), MOST_ROWS)
+        // Of many flows, those with the clearest differences.
+        let fits = point.differences.len() <= MOST_ROWS;
+        let flows = clearest(&point.differences, if fits { MOST_ROWS } else { MOST_FLOWS });
+        let shown: usize = flows.iter().map(|of_flow| of_flow.len()).sum();
+        let rows = flows.into_iter().flatten().map(row);
+        let mut table = Table::of(caption, &heads, rows, MOST_ROWS);
+        table.left_out += point.differences.len() - shown;
+        table
     });
     Comparison { about: Text::long(about), tables: tables.collect() }
 }

@@ -12,7 +12,8 @@ use crate::figure::Picture;
 use crate::glossary::Glossary;
 use crate::hgrm::read::Percentiles;
 use crate::study::{
-    deadline, interval, notes, settings, share, spans, summed, told, verdict, verdict_words,
+    Ranked, Summed, TOP, deadline, interval, notes, settings, share, spans, summed, told, verdict,
+    verdict_words,
 };
 use crate::text::Text;
 use crate::{of_percentiles, sweep, tail};
@@ -220,15 +221,18 @@ pub const fn grade(verdict: Decided) -> Grade {
 #[must_use]
 pub fn tables(report: &Report) -> Vec<Table> {
     let mut tables = vec![times(report)];
-    let rows = report.points.iter().flat_map(|point| {
+    let with_deadline = |group: &Summed<'_>| group.worst().deadline_ns.is_some();
+    let (points, left_out) = fitting(report, with_deadline);
+    let rows = points.iter().flat_map(|(point, flows)| {
         let place = place(report, point);
-        summed(point).into_iter().filter_map(move |group| {
-            let cells = deadline(&group, point)?;
+        flows.iter().filter_map(move |group| {
+            let cells = deadline(group, point)?;
             Some(place.iter().cloned().chain(cells).collect())
         })
     });
     let heads = ["flow", "deadline", "missed", "share missed (95 %)", "longest", "bound", "result"];
-    let table = Table::of("Deadlines", &with_place(report, &heads), rows, MOST_ROWS);
+    let mut table = Table::of("Deadlines", &with_place(report, &heads), rows, MOST_ROWS);
+    table.left_out += left_out;
     tables.extend(Some(table).filter(|table| !table.rows.is_empty()));
     tables
 }
@@ -236,8 +240,9 @@ pub fn tables(report: &Report) -> Vec<Table> {
 /// Times, losses and throughput of each flow.
 fn times(report: &Report) -> Table {
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for point in &report.points {
-        for group in summed(point) {
+    let (points, left_out) = fitting(report, |_| true);
+    for (point, flows) in points {
+        for group in flows {
             let flow = group.worst();
             let kinds = [("delay", &flow.delay_pooled), ("response", &flow.response_pooled)];
             for (kind, pooled) in kinds.into_iter().filter(|(_, pooled)| !pooled.is_empty()) {
@@ -252,13 +257,34 @@ fn times(report: &Report) -> Table {
     let heads =
         ["flow", "time", "mean (95 %)", "sd", "min", "p50", "p99", "max", "n", "lost (95 %)"];
     let mut table = Table::of("Times of messages", &with_place(report, &heads), rows, MOST_ROWS);
+    table.left_out += left_out;
     let many = report.points.len() > 1;
     for point in report.points.iter().take(MOST_ROWS) {
         let place = if many { format!("{}: ", settings(&point.settings)) } else { String::new() };
-        let notes = notes(point).into_iter().map(|note| Text::from(format!("{place}{note}")));
+        let notes = notes(point, TOP).into_iter().map(|note| Text::from(format!("{place}{note}")));
         table.notes.extend(notes.take(MOST_ROWS.saturating_sub(table.notes.len()).min(8)));
     }
     table
+}
+
+/// Flows of each point that are meant, those of a group together: all of them, or, where the rows of a table would be too
+/// many, the worst of each point, and how many are left out.
+fn fitting(
+    report: &Report,
+    is_meant: fn(&Summed<'_>) -> bool,
+) -> (Vec<(&PointReport, Vec<Summed<'_>>)>, usize) {
+    let meant = |point| summed(point).into_iter().filter(is_meant).collect();
+    let all: Vec<Vec<Summed<'_>>> = report.points.iter().map(meant).collect();
+    let fits = all.iter().map(Vec::len).sum::<usize>() <= MOST_ROWS;
+    let each = if fits { MOST_ROWS } else { (MOST_ROWS / all.len()).max(1) };
+    let ranked = all.into_iter().map(|flows| Ranked::of(flows, each));
+    let points = report.points.iter().zip(ranked);
+    let mut left_out = 0;
+    let points = points.map(|(point, Ranked { shown, others })| {
+        left_out += others;
+        (point, shown)
+    });
+    (points.collect(), left_out)
 }
 
 /// Cell with the settings of a point, where there are several.
@@ -283,7 +309,7 @@ fn pictures(
 ) -> Vec<Illustration> {
     let seed = run.provenance.map_or(0, |provenance| provenance.seed);
     let study = sweep::Study { seed, origin: run.origin() };
-    let mut drawn = sweep::figures(report, study);
+    let mut drawn = sweep::figures(report, study, usize::MAX);
     // Nothing is seen in a figure of zeros: the table has them.
     let has_values = |drawn: &sweep::Drawn| {
         drawn.figure.series.iter().flat_map(|it| &it.points).any(|point| point.y != 0.0)

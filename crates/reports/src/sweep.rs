@@ -1,7 +1,7 @@
 //! Results of a sweep as figures: means, longest delays and misses against the varied value.
 
 use crate::figure::{Axis, Figure, Mark, Point, Series};
-use crate::study::{Summed, summed};
+use crate::study::{Ranked, Summed, over_points, summed};
 use bench::analysis::{FlowReport, PointReport, Report, Unit};
 use bench::sample::Origin;
 use records::quantity::{level, scale};
@@ -92,23 +92,22 @@ pub struct Across {
     pub legend: Option<String>,
 }
 
-/// The figures of a sweep; none of a study with a single point.
+/// The figures of a sweep, of the `top` worst flows or groups where there are more; none of a study with a single point.
 #[must_use]
-pub fn figures(report: &Report, study: Study) -> Vec<Drawn> {
+pub fn figures(report: &Report, study: Study, top: usize) -> Vec<Drawn> {
     if report.points.len() < 2 {
         return Vec::new();
     }
     let across = across(&report.points);
     let others: BTreeSet<&String> = across.places.values().map(|(_, rest)| rest).collect();
-    let mut names: Vec<&str> = Vec::new();
-    let mut groups: Groups<'_> = BTreeMap::new();
+    let drawn = Ranked::of(over_points(report), top).shown;
+    let names: Vec<&str> = drawn.iter().map(|group| group.name).collect();
+    let mut groups: Groups<'_> = names.iter().map(|name| (*name, Vec::new())).collect();
     for point in &report.points {
         for group in summed(point) {
-            let of_name = groups.entry(group.name).or_default();
-            if of_name.is_empty() {
-                names.push(group.name);
+            if let Some(of_name) = groups.get_mut(group.name) {
+                of_name.push((point.point, group));
             }
-            of_name.push((point.point, group));
         }
     }
     let together = names.len() * others.len() <= MOST_SERIES;
@@ -387,7 +386,7 @@ mod tests {
             "\"flow.one.size\" = [\"100 B\", \"300 B\"]\n\
              \"medium.rate\" = [\"10 Mbit/s\", \"5 Mbit/s\"]",
         );
-        let drawn = figures(&report, of_seed(7));
+        let drawn = figures(&report, of_seed(7), 20);
         let names: Vec<&str> = drawn.iter().map(|drawn| drawn.name.as_str()).collect();
         assert_eq!(names, ["mean", "max", "miss"]);
         let figure = &drawn[0].figure;
@@ -423,7 +422,7 @@ mod tests {
             "medium = [{ kind = \"ideal\", rate = \"10 Mbit/s\" }, \
              { kind = \"t1s\", length = \"5 m\" }]",
         );
-        let figure = &figures(&report, of_seed(1))[0].figure;
+        let figure = &figures(&report, of_seed(1), 20)[0].figure;
         assert_eq!(figure.x.name, "point");
         assert!(figure.caption.contains("2: medium t1s (length 5 m)"), "{}", figure.caption);
         assert_eq!(figure.series.len(), 2);

@@ -27,6 +27,7 @@ pub(crate) mod rules;
 pub(crate) mod shard;
 pub(crate) mod shell;
 pub(crate) mod source;
+pub(crate) mod top;
 
 pub(crate) use compare::Compare;
 pub(crate) use measure::{Load, Measure, MeasureExperiment};
@@ -203,6 +204,8 @@ pub(crate) struct RunOptions {
     pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) keep: keep::KeepOptions,
+    #[command(flatten)]
+    pub(crate) top: top::TopOptions,
     /// Print the scenario as it would run, each value with its origin: line, option or default; and stop.
     #[arg(long)]
     pub(crate) print_scenario: bool,

@@ -5,9 +5,10 @@ use crate::output::Output;
 use crate::quantity::{level, value};
 use crate::table::{Align, Table};
 use bench::analysis::{PointReport, Report};
-use bench::compare::{PointComparison, compare_points};
+use bench::compare::{Difference, PointComparison, compare_points};
+use bench::paragraph::wrapped;
 use bench::scenario::Study;
-use reports::study::{apart, paired, shown};
+use reports::study::{apart, clearest, differing, paired, shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -75,11 +76,11 @@ pub(crate) fn record(report: &Report, key: &str, output: &Output) -> io::Result<
     output.record(&Record { key, level: report.level, differences })
 }
 
-/// Prints the differences that a key makes, in text.
+/// Prints the differences that a key makes, in text: of the `top` flows with the clearest ones where there are more.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub(crate) fn tell(report: &Report, key: &str, output: &Output) -> io::Result<()> {
+pub(crate) fn tell(report: &Report, key: &str, top: usize, output: &Output) -> io::Result<()> {
     if output.json {
         return Ok(());
     }
@@ -89,7 +90,11 @@ pub(crate) fn tell(report: &Report, key: &str, output: &Output) -> io::Result<()
         let pairs = paired(comparison);
         let rest = rest.concat();
         output.line(format_args!("\n{key}: {other} against {baseline}{rest}{pairs}"))?;
-        output.line(table(comparison, report.level))?;
+        let shown = clearest(&comparison.differences, top);
+        output.line(table(&shown, report.level))?;
+        if let Some(summary) = differing(&comparison.differences, top) {
+            output.line(wrapped("  ", &summary))?;
+        }
     }
     Ok(())
 }
@@ -118,7 +123,7 @@ fn against(report: &Report, key: &str) -> Vec<Against> {
     found
 }
 
-fn table(comparison: &PointComparison, confidence: f64) -> Table {
+fn table(flows: &[&[Difference]], confidence: f64) -> Table {
     let heading = format!("difference ({})", level(confidence));
     let mut table = Table::new([
         ("flow", Align::Left),
@@ -129,7 +134,8 @@ fn table(comparison: &PointComparison, confidence: f64) -> Table {
         ("here over first", Align::Left),
     ]);
     let mut before = "";
-    for difference in comparison.differences.iter().filter(|it| TOLD.contains(&it.quantity)) {
+    let all = flows.iter().copied().flatten();
+    for difference in all.filter(|it| TOLD.contains(&it.quantity)) {
         let flow = if difference.flow == before { "" } else { &difference.flow };
         before = &difference.flow;
         table.row([

@@ -88,6 +88,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) judged: Option<Vec<Judged>>,
     /// Key whose differences are printed, if any.
     pub(crate) differences: Option<&'a str>,
+    /// Number of flows, or groups of them, with rows of their own.
+    pub(crate) top: usize,
 }
 
 impl<'a> Findings<'a> {
@@ -273,17 +275,17 @@ impl<'a> Recording<'a> {
             paired_differences::record(&report, key, output)?;
         }
         output.record(&Line::End(end))?;
-        report::tell(&report, output)?;
+        report::tell(&report, findings.top, output)?;
         for (name, title) in &profiles {
             output.line(wrapped(&format!("  machine {}: ", Printable(name)), title))?;
         }
         utilisation.print(output)?;
         // Last, because the end of long output is what is seen.
-        report::tell_overview(&report, output)?;
-        verdicts::tell(&judged, &report, output)?;
+        report::tell_overview(&report, findings.top, output)?;
+        verdicts::tell(&judged, &report, findings.top, output)?;
         report::tell_limits(&limits, output)?;
         if let Some(key) = findings.differences {
-            paired_differences::tell(&report, key, output)?;
+            paired_differences::tell(&report, key, findings.top, output)?;
         }
         if let Some(path) = &path {
             output.remark(format_args!("run folder: {}", path.display()));

@@ -5,11 +5,16 @@ use crate::quantity;
 use crate::table::{Align, Table};
 use bench::analysis::Report;
 use bench::verdict::{Judged, Verdict, worst};
-use reports::study::{interval, settings, told, verdict};
+use reports::study::{interval, settings, told, verdict, worst_first};
 use std::io;
 
-/// Prints what became of each requirement, and of all together.
-pub(crate) fn tell(judged: &[Judged], report: &Report, output: &Output) -> io::Result<()> {
+/// Prints what became of each requirement on each flow, the `top` worst where there are more, and of all together.
+pub(crate) fn tell(
+    judged: &[Judged],
+    report: &Report,
+    top: usize,
+    output: &Output,
+) -> io::Result<()> {
     if output.json || judged.is_empty() {
         return Ok(());
     }
@@ -21,7 +26,11 @@ pub(crate) fn tell(judged: &[Judged], report: &Report, output: &Output) -> io::R
         ("verdict", Align::Left),
     ]);
     let many = report.points.len() > 1;
-    for judged in judged {
+    let shown: Vec<&Judged> = match judged.len() {
+        all if all <= top => judged.iter().collect(),
+        _ => worst_first(judged).into_iter().take(top).collect(),
+    };
+    for judged in &shown {
         let flow = if many {
             format!("{}, {}", judged.point + 1, judged.flow)
         } else {
@@ -37,14 +46,19 @@ pub(crate) fn tell(judged: &[Judged], report: &Report, output: &Output) -> io::R
     }
     let heading = if many { "requirements (number of the point, flow)" } else { "requirements" };
     output.line(format_args!("\n{heading}\n{table}"))?;
-    for note in random_starts(judged) {
+    if shown.len() < judged.len() {
+        let (shown, all) = (shown.len(), judged.len());
+        output
+            .line(format_args!("  the table has the {shown} worst of {all}: --top N shows more"))?;
+    }
+    for note in random_starts(&shown) {
         output.line(format_args!("  note: {note}"))?;
     }
     output.line(format_args!("verdict  {}", conclusion(judged, report)))
 }
 
 /// Deadlines that runs decided under random starts: bounds of theory for the worst alignment.
-fn random_starts(judged: &[Judged]) -> Vec<String> {
+fn random_starts(judged: &[&Judged]) -> Vec<String> {
     let by_runs = judged.iter().filter(|it| it.random_start && it.level < 1.0);
     let mut notes: Vec<String> = by_runs
         .filter(|it| it.requirement.starts_with("miss"))

@@ -1,8 +1,7 @@
 //! The numbers that decided the verdict on a study.
 
-use super::grade;
 use crate::document::{Grade, MOST_NUMBERS, Number};
-use crate::study::{because, interval, told};
+use crate::study::{because, interval, told, worst_first};
 use crate::text::Text;
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Report};
 use bench::scenario::{Requirement, Subject};
@@ -11,9 +10,7 @@ use records::quantity::{self, counted, level, mean, span};
 
 /// The numbers of the worst requirements, then those of the flow that matters most.
 pub(super) fn of(report: &Report, judged: &[Judged]) -> Vec<Number> {
-    let mut sorted: Vec<&Judged> = judged.iter().collect();
-    sorted
-        .sort_by(|a, b| grade(b.verdict).cmp(&grade(a.verdict)).then(used(b).total_cmp(&used(a))));
+    let sorted = worst_first(judged);
     let mut numbers: Vec<Number> = Vec::new();
     for judged in &sorted {
         let name = Text::from(&judged.requirement);
@@ -27,13 +24,6 @@ pub(super) fn of(report: &Report, judged: &[Judged]) -> Vec<Number> {
     let wanted = MOST_NUMBERS.saturating_sub(numbers.len());
     numbers.extend(more.take(wanted));
     numbers
-}
-
-/// Part of the limit that is used up: the greater, the closer is the verdict.
-fn used(judged: &Judged) -> f64 {
-    let limit = judged.requirement.parse::<Requirement>().map_or(0.0, |it| it.limit);
-    let found = judged.high.or(judged.found).unwrap_or(0.0);
-    if limit == 0.0 { 0.0 } else { found / limit }
 }
 
 fn place<'a>(report: &'a Report, judged: &Judged) -> Option<(&'a PointReport, &'a FlowReport)> {

@@ -1,7 +1,7 @@
 //! Flows that results sum up: those for which one table of the scenario stands, or that name a group.
 
 use super::met::Met;
-use bench::analysis::{FlowReport, PointReport};
+use bench::analysis::{FlowReport, PointReport, Probability, Report};
 use core::cmp::Ordering;
 use records::quantity;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ pub struct Summed<'a> {
 }
 
 impl<'a> Summed<'a> {
-    /// The flow with the largest share of missed deadlines; of those with the same share, the one whose
-    /// message took longest.
+    /// The flow with the largest share of missed deadlines; of those with the same share, the one that lost the largest share
+    /// of its messages, then the one whose message took longest.
     pub fn worst(&self) -> &'a FlowReport {
         let mut worst = self.flows[0];
         for flow in &self.flows[1..] {
@@ -36,13 +36,48 @@ impl<'a> Summed<'a> {
     }
 }
 
+/// Order of flows by what is wrong with them, the worst last: the share of missed deadlines, then that of lost messages,
+/// then how much of its deadline the longest message took, then its time and the bound.
 fn badness(a: &FlowReport, b: &FlowReport) -> Ordering {
-    let share = |flow: &FlowReport| {
-        let missed = flow.missed.filter(|missed| missed.trials > 0);
-        missed.map_or(0.0, |missed| missed.events as f64 / missed.trials as f64)
+    let shares = |flow: &FlowReport| {
+        let share = |it: &Probability| {
+            if it.trials == 0 { 0.0 } else { it.events as f64 / it.trials as f64 }
+        };
+        let longest = flow.longest_ns.zip(flow.deadline_ns);
+        let used = longest.map_or(0.0, |(longest, deadline)| longest as f64 / deadline as f64);
+        [flow.missed.as_ref().map_or(0.0, share), share(&flow.lost), used]
     };
     let longest = |flow: &FlowReport| (flow.longest_ns, flow.bound_ns);
-    share(a).total_cmp(&share(b)).then_with(|| longest(a).cmp(&longest(b)))
+    let pairs = shares(a).into_iter().zip(shares(b));
+    let by_share = pairs.fold(Ordering::Equal, |so_far, (a, b)| so_far.then(a.total_cmp(&b)));
+    by_share.then_with(|| longest(a).cmp(&longest(b)))
+}
+
+/// Flows of a point as tables show them.
+pub struct Ranked<'a> {
+    /// Those with rows of their own: all in the order of the scenario, or, where these are too many, the worst first.
+    pub shown: Vec<Summed<'a>>,
+    /// Number of the others.
+    pub others: usize,
+}
+
+impl<'a> Ranked<'a> {
+    /// Leaves the `top` worst where there are more.
+    #[must_use]
+    pub fn of(mut all: Vec<Summed<'a>>, top: usize) -> Self {
+        let others = all.len().saturating_sub(top);
+        if others > 0 {
+            all.sort_by(|a, b| badness(b.worst(), a.worst()));
+            all.truncate(top);
+        }
+        Self { shown: all, others }
+    }
+}
+
+/// The flows of a point, those of a group together, of which at most `top` have rows of their own.
+#[must_use]
+pub fn ranked(point: &PointReport, top: usize) -> Ranked<'_> {
+    Ranked::of(summed(point), top)
 }
 
 /// The flows of a point, those of a group together, in the order of the scenario.
@@ -63,10 +98,37 @@ pub fn summed(point: &PointReport) -> Vec<Summed<'_>> {
     all
 }
 
-/// A line for each group: how many of its flows met their deadline, and which is the worst.
-pub fn lines(point: &PointReport) -> Vec<String> {
-    let groups = summed(point).into_iter().filter(|it| it.flows[0].group.is_some());
-    groups.map(|group| line(&group, point)).collect()
+/// The flows of all points by their names, those of a group together, in the order of the scenario.
+#[must_use]
+pub fn over_points(report: &Report) -> Vec<Summed<'_>> {
+    let mut all: Vec<Summed<'_>> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for group in report.points.iter().flat_map(summed) {
+        let next = all.len();
+        match all.get_mut(*places.entry(group.name).or_insert(next)) {
+            Some(known) => known.flows.extend(group.flows),
+            None => all.push(group),
+        }
+    }
+    all
+}
+
+/// A line for each group that has a row: how many of its flows met their deadline, and which is the worst. Where not all
+/// flows have a row, a line for all of them, and one that says so.
+#[must_use]
+pub fn lines(ranked: &Ranked<'_>, point: &PointReport) -> Vec<String> {
+    let Ranked { shown, others } = ranked;
+    let groups = shown.iter().filter(|it| it.flows[0].group.is_some());
+    let mut lines: Vec<String> = groups.map(|group| line(group, point)).collect();
+    if *others > 0 {
+        let all = Summed { name: "all", flows: point.flows.iter().collect() };
+        lines.push(line(&all, point));
+        let (shown, all) = (shown.len(), shown.len() + others);
+        lines.push(format!(
+            "the tables have the {shown} worst of {all}: --top N shows more, --json all"
+        ));
+    }
+    lines
 }
 
 fn line(group: &Summed<'_>, point: &PointReport) -> String {

@@ -5,12 +5,14 @@ mod difference;
 mod groups;
 mod met;
 mod notes;
+mod order;
 
 pub use cells::{because, bound, deadline, interval, quantile, share, spans, told, verdict};
 pub use difference::{apart, paired, shown};
-pub use groups::{Summed, lines, summed};
+pub use groups::{Ranked, Summed, lines, over_points, ranked, summed};
 pub use met::Met;
 pub use notes::notes;
+pub use order::{TOP, clearest, differing, worst_first};
 
 use crate::document::{Grade, Verdict};
 use crate::text::Text;

@@ -2,7 +2,8 @@
 
 use bench::analysis::{FlowReport, PointReport};
 use records::quantity::counted;
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Notes on the worst alignment of the flows in the runs.
 fn starts(point: &PointReport) -> Vec<String> {
@@ -28,11 +29,21 @@ fn starts(point: &PointReport) -> Vec<String> {
     notes
 }
 
-/// Services that the architectures of the stations choose among several.
-fn services(point: &PointReport) -> Option<String> {
-    let chosen = |flow: &FlowReport| Some(format!("{} {}", flow.name, flow.service?));
-    let chosen: Vec<String> = point.flows.iter().filter_map(chosen).collect();
-    (!chosen.is_empty()).then(|| format!("services by architecture: {}", chosen.join(", ")))
+/// Services that the architectures of the stations choose among several: of each flow, or, of more than `top`, how many
+/// flows have each.
+fn services(point: &PointReport, top: usize) -> Option<String> {
+    let chosen = || point.flows.iter().filter_map(|flow| Some((&flow.name, flow.service?)));
+    let mut by_service: BTreeMap<&str, u64> = BTreeMap::new();
+    chosen().for_each(|(_, service)| *by_service.entry(service).or_default() += 1);
+    let told: Vec<String> = match chosen().count() {
+        0 => return None,
+        all if all <= top => chosen().map(|(name, service)| format!("{name} {service}")).collect(),
+        _ => by_service
+            .into_iter()
+            .map(|(service, flows)| format!("{} {service}", counted(flows, "flow")))
+            .collect(),
+    };
+    Some(format!("services by architecture: {}", told.join(", ")))
 }
 
 /// Changes of the logical ring of a token bus whose stations come and go.
@@ -50,10 +61,10 @@ fn ring(point: &PointReport) -> Option<String> {
     (!told.is_empty()).then(|| format!("ring, over all runs: {}", told.join(", ")))
 }
 
-/// Notes on the numbers of a point.
+/// Notes on the numbers of a point. A remark on more than `top` flows is one note.
 #[must_use]
-pub fn notes(point: &PointReport) -> Vec<String> {
-    let (mut notes, mut standings) = (Vec::new(), BTreeSet::new());
+pub fn notes(point: &PointReport, top: usize) -> Vec<String> {
+    let mut notes = Vec::new();
     if point.incomplete > 0 {
         let (some, all) = (point.incomplete, point.replications);
         notes.push(format!("{some} of {all} runs did not run to their end"));
@@ -65,30 +76,96 @@ pub fn notes(point: &PointReport) -> Vec<String> {
     }
     notes.extend(starts(point));
     notes.extend(ring(point));
-    notes.extend(services(point));
+    notes.extend(services(point, top));
+    notes.extend(standings(point, top));
+    let mut remarks: BTreeMap<Cow<'_, str>, Remark<'_>> = BTreeMap::new();
+    for flow in &point.flows {
+        for (count, what) in remarks_on(flow) {
+            remarks.entry(what).or_default().add(flow, count);
+        }
+    }
     for flow in &point.flows {
         let name = &flow.name;
-        let of = flow.group.as_ref().unwrap_or(name);
-        let standing = flow.standing.map(|standing| format!("{of}: {standing}"));
-        // Flows of a group have one.
-        notes.extend(standing.filter(|standing| standings.insert(standing.clone())));
-        let by_reason = flow.failures.iter();
-        notes.extend(by_reason.map(|(reason, n)| format!("{name}: {n} failed: {reason}")));
-        let unexplained = flow.failed.saturating_sub(flow.failures.values().sum());
-        for (count, what) in [
-            (flow.not_taken, "messages were due but not taken: the service was too slow"),
-            (flow.not_offered, "messages were not offered, nor judged: their station was away"),
-            (flow.duplicated, "messages arrived twice"),
-            (flow.out_of_order, "messages arrived behind a later one"),
-            (flow.damaged, "arrivals were damaged"),
-            (unexplained, "messages could not be sent or were not acknowledged"),
-            (flow.acknowledged_and_lost, "messages were acknowledged and did not arrive"),
-            (flow.warmup_too_short, "runs were too short to find their warm-up"),
-        ] {
-            if count > 0 {
+        for (count, what) in remarks_on(flow) {
+            let of_all = &remarks[&what];
+            if of_all.flows <= top {
                 notes.push(format!("{name}: {count} {what}"));
+            } else if of_all.first == name {
+                notes.push(of_all.told(&what));
             }
         }
     }
     notes
+}
+
+/// Standings of services that have to be named: of each flow or group, or, of more than `top`, of how many.
+fn standings(point: &PointReport, top: usize) -> Vec<String> {
+    let mut of_each: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    let mut notes = Vec::new();
+    for flow in &point.flows {
+        let Some(standing) = flow.standing else { continue };
+        let name = flow.group.as_ref().unwrap_or(&flow.name);
+        match of_each.iter_mut().find(|(known, _)| *known == standing) {
+            Some((_, names)) => _ = names.insert(name),
+            None => of_each.push((standing, BTreeSet::from([name.as_str()]))),
+        }
+    }
+    for (standing, names) in of_each {
+        if names.len() > top {
+            notes.push(format!("{} flows: {standing}", names.len()));
+        } else {
+            notes.extend(names.into_iter().map(|name| format!("{name}: {standing}")));
+        }
+    }
+    notes
+}
+
+/// A remark on several flows.
+#[derive(Default)]
+struct Remark<'a> {
+    /// Number of flows.
+    flows: usize,
+    /// Sum of their counts.
+    sum: u64,
+    /// The first of them.
+    first: &'a str,
+    /// The one with the greatest count, and this.
+    most: (&'a str, u64),
+}
+
+impl<'a> Remark<'a> {
+    fn add(&mut self, flow: &'a FlowReport, count: u64) {
+        if self.flows == 0 {
+            self.first = &flow.name;
+        }
+        if count > self.most.1 {
+            self.most = (&flow.name, count);
+        }
+        self.flows += 1;
+        self.sum += count;
+    }
+
+    fn told(&self, what: &str) -> String {
+        let Self { flows, sum, most: (name, most), .. } = self;
+        format!("{flows} flows: {sum} {what}; most of them {name}, {most}")
+    }
+}
+
+/// Counts of what may be wrong with a flow, in words.
+fn remarks_on(flow: &FlowReport) -> impl Iterator<Item = (u64, Cow<'_, str>)> {
+    let failures = flow.failures.iter();
+    let failures = failures.map(|(reason, n)| (*n, Cow::from(format!("failed: {reason}"))));
+    let unexplained = flow.failed.saturating_sub(flow.failures.values().sum());
+    let others = [
+        (flow.not_taken, "messages were due but not taken: the service was too slow"),
+        (flow.not_offered, "messages were not offered, nor judged: their station was away"),
+        (flow.duplicated, "messages arrived twice"),
+        (flow.out_of_order, "messages arrived behind a later one"),
+        (flow.damaged, "arrivals were damaged"),
+        (unexplained, "messages could not be sent or were not acknowledged"),
+        (flow.acknowledged_and_lost, "messages were acknowledged and did not arrive"),
+        (flow.warmup_too_short, "runs were too short to find their warm-up"),
+    ];
+    let others = others.into_iter().map(|(count, what)| (count, Cow::from(what)));
+    failures.chain(others.filter(|(count, _)| *count > 0))
 }

@@ -1,6 +1,7 @@
 //! Options of `compare`.
 
 use super::report::HgrmUnit;
+use super::top::TopOptions;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,6 +26,8 @@ pub(crate) struct Compare {
     /// Simulated runs that make the prediction, instead of the scenario's.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) runs: Option<u64>,
+    #[command(flatten)]
+    pub(crate) top: TopOptions,
     /// Unit of the values of .hgrm files that state none; those of this program do.
     #[arg(long, value_enum, value_name = "UNIT")]
     pub(crate) hgrm_unit: Option<HgrmUnit>,

@@ -1,6 +1,7 @@
 //! Options of `merge`.
 
 use super::keep::KeepOptions;
+use super::top::TopOptions;
 use crate::figure::Emit;
 use clap::Args;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub(crate) struct Merge {
     pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) keep: KeepOptions,
+    #[command(flatten)]
+    pub(crate) top: TopOptions,
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,

@@ -29,7 +29,7 @@ pub(crate) struct Predict {
     /// the folder has it.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "repetition", "capture",
         "capture_senders", "each_message", "timeline", "figure", "plot", "differences", "vary", "constraint", "require", "until_decided", "precision",
-        "at_most", "output", "no_save", "keep_runs", "keep_size", "print_scenario", "dry_run", "shard", "after_runs", "print_slurm",
+        "at_most", "output", "no_save", "keep_runs", "keep_size", "top", "print_scenario", "dry_run", "shard", "after_runs", "print_slurm",
         "print_parallel"])]
     pub(crate) resume: Option<PathBuf>,
     /// A key of the scenario and its values in turn, instead of the scenario's value: a list, as in

@@ -34,7 +34,7 @@ const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     Rule {
         applies: |cli| prints_report(cli),
         options: &["json"],
@@ -46,6 +46,12 @@ const RULES: [Rule; 22] = [
         options: &["plot"],
         reason: "no effect with --json, which writes records only",
         fix: "leave out one of the two, or draw files with --figure FOLDER",
+    },
+    Rule {
+        applies: has_all_flows,
+        options: &["top"],
+        reason: "no effect with --json, whose records have all flows",
+        fix: "leave out one of the two",
     },
     Rule {
         applies: |cli| cli.quiet && matches!(&cli.verb, Verb::Watch(_)),
@@ -69,6 +75,7 @@ const RULES: [Rule; 22] = [
             "no_save",
             "keep_runs",
             "keep_size",
+            "top",
             "shard",
             "after_runs",
             "web",
@@ -89,6 +96,7 @@ const RULES: [Rule; 22] = [
             "no_save",
             "keep_runs",
             "keep_size",
+            "top",
             "web",
         ],
         reason: PRINTS,
@@ -140,6 +148,7 @@ const RULES: [Rule; 22] = [
             "no_save",
             "keep_runs",
             "keep_size",
+            "top",
             "print_scenario",
             "each_message",
             "max_frames",
@@ -464,6 +473,17 @@ fn name(id: &str) -> String {
 
 fn predicts(cli: &Cli) -> bool {
     matches!(&cli.verb, Verb::Predict(predict) if predict.experiment.is_none())
+}
+
+/// Returns true for results in records alone, which have all flows.
+fn has_all_flows(cli: &Cli) -> bool {
+    let is_drawn = match &cli.verb {
+        Verb::Predict(it) => it.figure.is_some(),
+        Verb::Merge(it) => it.figure.is_some(),
+        Verb::Measure(_) | Verb::Compare(_) => false,
+        _ => return false,
+    };
+    cli.json && !is_drawn
 }
 
 fn measures(cli: &Cli, is_so: impl FnOnce(&Measure) -> bool) -> bool {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) struct ShardOptions {
     /// Make only this part of the runs, such as 3/40. "auto" takes both numbers from Slurm, Grid Engine, LSF, GitLab,
     /// CircleCI or Buildkite; "auto/40" takes the first from PBS.
-    #[arg(long, value_name = "K/N", conflicts_with_all = ["capture", "figure", "plot", "differences", "no_save", "keep_runs", "keep_size", "web"])]
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["capture", "figure", "plot", "differences", "no_save", "keep_runs", "keep_size", "top", "web"])]
     pub(crate) shard: Option<Wanted>,
     /// With --until-decided or --precision: make the round of runs that follows those in this merged folder.
     #[arg(long, value_name = "FOLDER", requires_all = ["shard", "growing"])]
@@ -26,7 +26,7 @@ pub(crate) struct ShardOptions {
 }
 
 /// Options that a script of shards cannot pass on.
-const NOT_OF_SCRIPTS: [&str; 13] = [
+const NOT_OF_SCRIPTS: [&str; 14] = [
     "shard",
     "until_decided",
     "precision",
@@ -37,6 +37,7 @@ const NOT_OF_SCRIPTS: [&str; 13] = [
     "no_save",
     "keep_runs",
     "keep_size",
+    "top",
     "print_scenario",
     "dry_run",
     "web",

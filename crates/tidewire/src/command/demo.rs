@@ -1,6 +1,7 @@
 //! `tidewire demo`: everything once, in this process, offline and without any privilege.
 
 use super::report::html_of;
+use crate::args::top::TopOptions;
 use crate::args::{Demo, RunOptions};
 use crate::exit::{Exit, Failure};
 use crate::oldest_runs::Keep;
@@ -96,6 +97,7 @@ fn options(demo: &Demo, runs: Option<u64>) -> RunOptions {
         output: demo.output.clone(),
         no_save: demo.no_save,
         keep: demo.keep.clone(),
+        top: TopOptions::default(),
         print_scenario: false,
         dry_run: false,
     }

@@ -306,6 +306,7 @@ fn carry_out(
         host_noise_ns,
         judged: None,
         differences: None,
+        top: measure.run.top.rows(),
     };
     if error.is_some() {
         recording.discard_if_empty()?;

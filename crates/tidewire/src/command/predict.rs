@@ -14,15 +14,17 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::{self, Created, Placing};
 use crate::page::{self, StudyPage, StudyState};
+use crate::quantity::{self, counted};
 use crate::runs::{self, Findings, LEVEL, Making, Outcome, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::RunBar;
-use crate::{figure, host, paired_differences, plot, quantity};
+use crate::{figure, host, paired_differences, plot};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, RunError, Watch};
 use bench::sample::{Origin, Sample};
 use bench::scenario::{Point, Share};
 use core::ops::ControlFlow;
+use reports::study::over_points;
 use reports::sweep;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -176,9 +178,9 @@ fn carry_out(
     };
     let judged = ended.as_ref().map(|ended| ended.judged.clone());
     let points = &chosen.study.points;
-    let differences = options.differences.as_deref();
+    let (differences, top) = (options.differences.as_deref(), options.run.top.rows());
     let findings =
-        Findings { points, is_predicted: true, host_noise_ns: None, judged, differences };
+        Findings { points, is_predicted: true, host_noise_ns: None, judged, differences, top };
     let outcome = recording.end(reason, findings)?;
     if let Some(ended) = &ended {
         remark(ended, options, output);
@@ -237,8 +239,8 @@ fn remark(ended: &Ended, options: &Predict, output: &Output) {
         let is_most = replications >= options.until.at_most;
         output.remark(format_args!(
             "{} {are} less precise than --precision after {}{}",
-            quantity::counted(points, "point"),
-            quantity::counted(replications, "run"),
+            counted(points, "point"),
+            counted(replications, "run"),
             if is_most { " (--at-most)" } else { "" },
         ));
     }
@@ -256,7 +258,15 @@ fn show(
     }
     let seed = chosen.study.scenario().seed;
     let study = sweep::Study { seed, origin: Origin::Predicted };
-    let drawn = sweep::figures(&outcome.report, study);
+    let top = options.run.top.rows();
+    let drawn = sweep::figures(&outcome.report, study, top);
+    let flows = over_points(&outcome.report).len();
+    if flows > top && !drawn.is_empty() {
+        output.remark(format_args!(
+            "figures: the {top} worst of {}; --top N draws more",
+            counted(flows as u64, "flow")
+        ));
+    }
     if drawn.is_empty() && (options.plot || options.timeline.is_none()) {
         output.remark("no figure: no key varies");
     }

@@ -3,15 +3,15 @@
 use crate::quantity::level;
 use crate::table::{Align, Table};
 use bench::analysis::PointReport;
-use reports::study::{deadline, summed};
+use reports::study::{Summed, deadline};
 
 /// True if any flow has a deadline.
 pub(super) fn are_there(point: &PointReport) -> bool {
     point.flows.iter().any(|flow| flow.deadline_ns.is_some())
 }
 
-/// Table of the deadlines of all types of message, with their certainty: of a group its worst flow.
-pub(super) fn table(point: &PointReport, confidence: f64) -> Table {
+/// Table of the deadlines of these types of message, with their certainty: of a group its worst flow.
+pub(super) fn table(all: &[Summed<'_>], point: &PointReport, confidence: f64) -> Table {
     // Of one run there is no interval, and so no level.
     let chance = match point.deterministic {
         true => "probability".to_owned(),
@@ -26,8 +26,8 @@ pub(super) fn table(point: &PointReport, confidence: f64) -> Table {
         ("bound", Align::Right),
         ("verdict", Align::Left),
     ]);
-    for summed in summed(point) {
-        if let Some(row) = deadline(&summed, point) {
+    for summed in all {
+        if let Some(row) = deadline(summed, point) {
             table.row(row);
         }
     }

@@ -14,11 +14,11 @@ use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{PointReport, PooledQuantile, Report};
 use bench::paragraph::wrapped;
-use reports::study::{self, Summed, bound, notes, quantile, settings, share, spans, summed};
+use reports::study::{self, Summed, bound, notes, quantile, ranked, settings, share, spans};
 use std::io;
 
-/// Prints a report, point by point.
-pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
+/// Prints a report, point by point, with rows of at most `top` flows, or groups of them.
+pub(crate) fn tell(report: &Report, top: usize, output: &Output) -> io::Result<()> {
     if output.json || report.points.is_empty() {
         return Ok(());
     }
@@ -26,20 +26,22 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     output.line(wrapped("", &kinds(report)))?;
     for (place, point) in report.points.iter().enumerate() {
         output.line(format_args!("\n{}", heading(point, place, report)))?;
-        output.line(point_table(point, report.level))?;
-        if let Some(table) = setups::table(point) {
+        let ranked = ranked(point, top);
+        output.line(point_table(&ranked.shown, point, report.level))?;
+        if let Some(table) = setups::table(point, top) {
             output.line(format_args!("\n{table}"))?;
         }
         if deadlines::are_there(point) {
-            output.line(format_args!("\n{}", deadlines::table(point, report.level)))?;
+            let table = deadlines::table(&ranked.shown, point, report.level);
+            output.line(format_args!("\n{table}"))?;
         }
-        for line in study::lines(point) {
+        for line in study::lines(&ranked, point) {
             output.line(wrapped("  ", &line))?;
         }
         if let Some(assumptions) = point.assumptions {
             output.line(wrapped("  ", &format!("bounds hold if {assumptions}")))?;
         }
-        for note in notes(point) {
+        for note in notes(point, top) {
             output.line(wrapped("  note: ", &note))?;
         }
     }
@@ -48,9 +50,13 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
 
 /// Prints which point meets which deadline, or, if there are none, the results of each, in one
 /// table; nothing for a single point.
-pub(crate) fn tell_overview(report: &Report, output: &Output) -> io::Result<()> {
+pub(crate) fn tell_overview(report: &Report, top: usize, output: &Output) -> io::Result<()> {
     let has_deadlines = report.points.iter().any(deadlines::are_there);
-    let table = if has_deadlines { overview::overview(report) } else { outcomes::outcomes(report) };
+    let table = if has_deadlines {
+        overview::overview(report, top)
+    } else {
+        outcomes::outcomes(report, top)
+    };
     match table {
         Some(table) if !output.json => output.line(format_args!("\n{table}")),
         _ => Ok(()),
@@ -103,7 +109,7 @@ fn has_batches(point: &PointReport) -> bool {
     point.replications == 1 && point.flows.iter().any(|flow| flow.within.is_some())
 }
 
-fn point_table(point: &PointReport, confidence: f64) -> Table {
+fn point_table(all: &[Summed<'_>], point: &PointReport, confidence: f64) -> Table {
     let mean = match point.replications {
         _ if point.deterministic => "mean".to_owned(),
         1 if has_batches(point) => "mean (batches)".to_owned(),
@@ -120,9 +126,8 @@ fn point_table(point: &PointReport, confidence: f64) -> Table {
         ("p99", Align::Right),
         ("max", Align::Right),
     ]);
-    let all = summed(point);
     let is_brief = all.len() > SHORT;
-    for summed in &all {
+    for summed in all {
         let flow = summed.worst();
         rows(&mut table, summed, &Shown { is_brief, point });
         if flow.bound_ns.is_some() && flow.deadline_ns.is_none() {

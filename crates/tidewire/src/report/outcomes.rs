@@ -4,22 +4,22 @@ use super::labels::labels;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, Report};
-use reports::study::summed;
+use reports::study::{ranked, summed};
 use std::collections::BTreeSet;
 
 /// Counter of retransmitted DTs.
 const SENT_AGAIN: &str = "transport.sent-again";
 
-/// The table and its caption; none for a single point.
-pub(super) fn outcomes(report: &Report) -> Option<String> {
+/// The table and its caption, with at most `top` flows or groups of each point; none for a single point.
+pub(super) fn outcomes(report: &Report, top: usize) -> Option<String> {
     if report.points.len() < 2 {
         return None;
     }
     let is_repeated = report.points.iter().any(|point| point.counts.contains_key(SENT_AGAIN));
-    Some(format!("{}\n{}", caption(report, is_repeated), table(report, is_repeated)))
+    Some(format!("{}\n{}", caption(report, is_repeated), table(report, top, is_repeated)))
 }
 
-fn table(report: &Report, is_repeated: bool) -> Table {
+fn table(report: &Report, top: usize, is_repeated: bool) -> Table {
     let keys: BTreeSet<&String> = report.points.iter().flat_map(|it| it.settings.keys()).collect();
     let last_parts: Vec<&str> =
         keys.iter().map(|key| key.rsplit('.').next().unwrap_or(key)).collect();
@@ -32,7 +32,7 @@ fn table(report: &Report, is_repeated: bool) -> Table {
     columns.extend(is_repeated.then_some(("DTs again", Align::Right)));
     let mut table = Table::of(columns.into_iter());
     for (point, label) in report.points.iter().zip(labels(report, &keys)) {
-        for (number, group) in summed(point).iter().enumerate() {
+        for (number, group) in ranked(point, top).shown.iter().enumerate() {
             let flow = group.worst();
             let of_point = |text: String| if number == 0 { text } else { String::new() };
             let mut cells = vec![of_point(label.clone())];
@@ -92,7 +92,7 @@ mod tests {
         );
         let study = scenario::load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
         let samples = study.points.iter().flat_map(|it| (0..3).map(|n| run(it, "-", n).unwrap()));
-        outcomes(&analyse(&samples.collect::<Vec<_>>(), 0.95).with_groups(&study.points))
+        outcomes(&analyse(&samples.collect::<Vec<_>>(), 0.95).with_groups(&study.points), 20)
     }
 
     #[test]

@@ -6,12 +6,12 @@ use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Probability, Report, Unit};
 use bench::scenario::Span;
 use core::time::Duration;
-use reports::study::{Met, Summed, summed};
+use reports::study::{Met, Ranked, Summed, over_points, summed};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The table and its caption; none for a single point, or if every key that varies is a number, as
-/// the limits of the sweep then state the same in a line.
-pub(super) fn overview(report: &Report) -> Option<String> {
+/// The table and its caption, with columns of at most `top` flows or groups; none for a single point, or if every key that
+/// varies is a number, as the limits of the sweep then state the same in a line.
+pub(super) fn overview(report: &Report, top: usize) -> Option<String> {
     let keys: BTreeSet<&String> = report.points.iter().flat_map(|it| it.settings.keys()).collect();
     let is_number = |key: &&&String| {
         let starts_with_digit = |text: &String| text.starts_with(|it: char| it.is_ascii_digit());
@@ -20,21 +20,17 @@ pub(super) fn overview(report: &Report) -> Option<String> {
     if report.points.len() < 2 || keys.iter().all(|key| is_number(&key)) {
         return None;
     }
-    let (mut columns, mut seen) = (Vec::new(), BTreeSet::new());
-    let mut rows: Vec<BTreeMap<&str, Summed<'_>>> = Vec::new();
-    for point in &report.points {
-        let mut row = BTreeMap::new();
-        for group in summed(point) {
-            if let Some(deadline) = group.worst().deadline_ns
-                && seen.insert(group.name)
-            {
-                columns.push((group.name, deadline));
-            }
-            row.entry(group.name).or_insert(group);
-        }
-        rows.push(row);
+    let mut all = over_points(report);
+    all.retain(|group| group.worst().deadline_ns.is_some());
+    let Ranked { shown, others } = Ranked::of(all, top);
+    let deadline = |group: &Summed<'_>| group.worst().deadline_ns.unwrap_or_default();
+    let columns: Vec<(&str, u64)> = shown.iter().map(|it| (it.name, deadline(it))).collect();
+    let of_point = |point| summed(point).into_iter().map(|group| (group.name, group)).collect();
+    let rows: Vec<BTreeMap<&str, Summed<'_>>> = report.points.iter().map(of_point).collect();
+    let mut caption = "missed deadlines and mean times of all points (never: by theory)".to_owned();
+    if others > 0 {
+        caption += &format!("\nthe {} worst of {} flows", shown.len(), shown.len() + others);
     }
-    let caption = "missed deadlines and mean times of all points (never: by theory)";
     let mut tables = Vec::new();
     let mut rest = columns.as_slice();
     while !rest.is_empty() {
@@ -123,7 +119,7 @@ mod tests {
         );
         let study = scenario::load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
         let samples: Vec<_> = study.points.iter().map(|it| run(it, "-", 0).unwrap()).collect();
-        overview(&analyse(&samples, 0.95).with_groups(&study.points))
+        overview(&analyse(&samples, 0.95).with_groups(&study.points), 20)
     }
 
     #[test]
@@ -179,7 +175,7 @@ mod tests {
         let text = format!("{text}{flows}[vary]\nmedium = [{medium}, {medium}]\n");
         let study = scenario::load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
         let samples: Vec<_> = study.points.iter().map(|it| run(it, "-", 0).unwrap()).collect();
-        let found = overview(&analyse(&samples, 0.95).with_groups(&study.points)).unwrap();
+        let found = overview(&analyse(&samples, 0.95).with_groups(&study.points), 20).unwrap();
         assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
         assert!((1..=6).all(|it| found.contains(&format!("cell-{it}, 1 ms"))), "{found}");
         // A label of 34 columns, and three flows of 12, each behind a gap of 2: 78 of 80.

@@ -4,12 +4,19 @@ use crate::quantity::{self, value};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Unit};
 
-/// The table and its caption; none for fewer than two flows with such a time.
-pub(super) fn table(point: &PointReport) -> Option<String> {
-    let flows = point.flows.iter().filter(|flow| flow.shows_setup);
-    let rows: Vec<_> = flows.filter_map(row).collect();
-    if rows.len() < 2 {
+/// The table and its caption, with the `top` flows that take longest where there are more; none for fewer than two flows
+/// with such a time.
+pub(super) fn table(point: &PointReport, top: usize) -> Option<String> {
+    let with_time = |flow: &'_ FlowReport| flow.shows_setup && flow.quantity("setup").is_some();
+    let mut flows: Vec<&FlowReport> = point.flows.iter().filter(|it| with_time(it)).collect();
+    let all = flows.len();
+    if all < 2 {
         return None;
+    }
+    if all > top {
+        let mean = |flow: &FlowReport| flow.quantity("setup").map_or(0.0, |found| found.mean);
+        flows.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+        flows.truncate(top);
     }
     let right = Align::Right;
     let mut table = Table::new([
@@ -20,9 +27,10 @@ pub(super) fn table(point: &PointReport) -> Option<String> {
         ("longest", right),
         ("n", right),
     ]);
-    rows.into_iter().for_each(|row| table.row(row));
+    flows.iter().filter_map(|flow| row(flow)).for_each(|row| table.row(row));
+    let longest = if all > top { format!("; the {top} longest of {all}") } else { String::new() };
     Some(format!(
-        "  time from the start of a flow to its open association, or to a refusal\n{table}"
+        "  time from the start of a flow to its open association, or to a refusal{longest}\n{table}"
     ))
 }
 

@@ -115,7 +115,7 @@ const OTHER_VALUES: [(&str, &str); 1] = [
 ];
 
 /// Words that the descriptions of an option have in all verbs, if they are not alike up to the first point.
-const MEANINGS: [(&str, &str); 29] = [
+const MEANINGS: [(&str, &str); 30] = [
     ("--allow-write", "may"),
     ("--called", "Called TSAP-ID"),
     ("--capture", "pcapng file"),
@@ -141,6 +141,7 @@ const MEANINGS: [(&str, &str); 29] = [
     ("--sizes", "ize"),
     ("--speed", "Replay speed"),
     ("--time", "ime"),
+    ("--top", "of their own"),
     ("--udp", "UDP"),
     ("--udp-peer", "address"),
     ("--web", "page"),

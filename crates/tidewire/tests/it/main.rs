@@ -41,6 +41,7 @@ mod link;
 mod log;
 mod long_segments;
 mod lossy_file;
+mod many_flows;
 mod merged_histograms;
 mod metrics;
 mod mms;

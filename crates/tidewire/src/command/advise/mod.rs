@@ -6,6 +6,7 @@ mod source;
 use crate::args::RunOptions;
 use crate::args::advise::Advise;
 use crate::args::keep::KeepOptions;
+use crate::args::top::TopOptions;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
@@ -108,6 +109,7 @@ fn run_options(options: &Advise) -> RunOptions {
         output: "runs".into(),
         no_save: true,
         keep: KeepOptions::default(),
+        top: TopOptions::default(),
         print_scenario: false,
         dry_run: false,
     }

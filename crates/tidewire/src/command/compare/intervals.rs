@@ -90,7 +90,7 @@ pub(super) fn run(
         let left_out = seen.left_out();
         output.remark(format_args!("warning: {left_out} intervals of streams are left out"));
     }
-    print::comparison(&comparison, &sides, options.each_interval, output)?;
+    print::comparison(&comparison, &sides, options, output)?;
     Ok(Exit::Ok)
 }
 

@@ -19,7 +19,7 @@ use bench::compare::{Compared, Comparison, Difference, compare};
 use bench::folder::{self, LATEST_WAKE, Provenance, Results};
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Origin};
-use reports::study::{apart, paired, settings, shown};
+use reports::study::{apart, clearest, differing, paired, settings, shown};
 use schemars::JsonSchema;
 use serde::Serialize;
 use source::Source;
@@ -79,11 +79,15 @@ impl Run<'_> {
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
     crate::percentiles::check(options.hgrm_unit, percentiles::are_files(options))?;
-    if percentiles::are_meant(options) && !throughput::is_meant(options) {
-        return percentiles::run(options, output);
-    }
-    if throughput::is_meant(options) {
-        return throughput::run(options, output);
+    if throughput::is_meant(options) || percentiles::are_meant(options) {
+        if options.top.is_given() {
+            let message = "--top: no effect without runs of a scenario, which have flows";
+            return Err(Failure::usage(message).with_fix("leave it out").into());
+        }
+        return match throughput::is_meant(options) {
+            true => throughput::run(options, output),
+            false => percentiles::run(options, output),
+        };
     }
     let sources = [&options.baseline, &options.other].map(|path| Source::find(path, output));
     match sources {
@@ -107,7 +111,7 @@ fn samples(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
         Record { baseline: baseline.about(), other: other.about(), comparison: &comparison };
     output.record(&record)?;
     output.record(&Line::End(End { complete: true, error: None }))?;
-    tell(&record, output)?;
+    tell(&record, options.top.rows(), output)?;
     if comparison.points.is_empty() {
         output.remark("the two runs have no point in common, so nothing can be compared");
         return Ok(Exit::Undecided);
@@ -136,7 +140,7 @@ fn read(path: &Path) -> Result<Run<'_>, Failure> {
     Ok(Run { path, results, report, host })
 }
 
-fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
+fn tell(record: &Record<'_>, top: usize, output: &Output) -> io::Result<()> {
     if output.json {
         return Ok(());
     }
@@ -167,9 +171,12 @@ fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
     let comparison = record.comparison;
     for point in &comparison.points {
         output.line(format_args!("\n{}{}", settings(&point.settings), paired(point)))?;
-        for of_flow in point.differences.chunk_by(|one, next| one.flow == next.flow) {
+        for of_flow in clearest(&point.differences, top) {
             output.line(format_args!("\n  {}", of_flow[0].flow))?;
             output.line(table(of_flow, comparison.level))?;
+        }
+        if let Some(summary) = differing(&point.differences, top) {
+            output.line(format_args!("\n{}", wrapped("", &summary)))?;
         }
     }
     lonely("baseline", &comparison.only_first, output)?;

@@ -1,5 +1,6 @@
 //! Result of comparing a prediction with watched traffic: lines of text, and records.
 
+use crate::args::Compare;
 use crate::output::Output;
 use crate::quantity::{counted, span, trimmed};
 use crate::table::{Align, Table};
@@ -61,27 +62,28 @@ pub(crate) struct Stream<'a> {
     stream: &'a Compared,
 }
 
-/// Prints a comparison, with each interval if `has_intervals`.
+/// Prints a comparison as these options want it.
 pub(super) fn comparison(
     comparison: &Comparison,
     sides: &Sides<'_>,
-    has_intervals: bool,
+    options: &Compare,
     output: &Output,
 ) -> io::Result<()> {
     if output.json {
         return records(comparison, sides, output);
     }
     head(comparison, sides, output)?;
-    for stream in &comparison.each {
+    let top = options.top.rows();
+    for stream in comparison.each.iter().take(top) {
         let Compared { subject, judged, within, .. } = stream;
         let verdict = format!("{within} of {} within", counted(*judged, "interval"));
         output.line(format_args!("\n{}", wrapped("  ", &format!("{subject}: {verdict}"))))?;
         output.line(quantities(stream, sides.origin_ns))?;
-        if has_intervals {
+        if options.each_interval {
             output.line(each_interval(stream, sides.origin_ns))?;
         }
     }
-    summary(comparison, sides, output)?;
+    summary(comparison, sides, top, output)?;
     for (side, all) in
         [("predicted", &comparison.only_predicted), ("watched", &comparison.only_watched)]
     {
@@ -188,7 +190,12 @@ fn each_interval(stream: &Compared, origin_ns: u64) -> Table {
 }
 
 /// The streams, the one furthest outside first.
-fn summary(comparison: &Comparison, sides: &Sides<'_>, output: &Output) -> io::Result<()> {
+fn summary(
+    comparison: &Comparison,
+    sides: &Sides<'_>,
+    top: usize,
+    output: &Output,
+) -> io::Result<()> {
     output.line("\nfurthest outside first")?;
     let mut table = Table::new([
         ("within", Align::Left),
@@ -196,7 +203,7 @@ fn summary(comparison: &Comparison, sides: &Sides<'_>, output: &Output) -> io::R
         ("share", Align::Right),
         ("", Align::Left),
     ]);
-    for stream in &comparison.each {
+    for stream in comparison.each.iter().take(top) {
         let Compared { subject, judged, within, worst, .. } = stream;
         let worst = worst.map(|worst| {
             let Worst { quantity, share, .. } = worst;
@@ -206,7 +213,13 @@ fn summary(comparison: &Comparison, sides: &Sides<'_>, output: &Output) -> io::R
         let (worst, share) = worst.unwrap_or_default();
         table.row([format!("{within} of {judged}"), worst, share, subject.to_string()]);
     }
-    output.line(table)
+    output.line(table)?;
+    let all = comparison.each.len();
+    if all > top {
+        let text = format!("the tables have {top} of {all}: --top N shows more, --json all");
+        output.line(wrapped("  ", &text))?;
+    }
+    Ok(())
 }
 
 /// A share in percent, or as a multiple where it is large.

@@ -4,6 +4,7 @@ use super::again::scenario_of;
 use super::shard::without;
 use super::{carry_out, goal, prepare};
 use crate::args::merge::Merge;
+use crate::args::top::TopOptions;
 use crate::args::{Predict, shard};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
@@ -54,7 +55,7 @@ pub(crate) fn run(options: &Merge, output: &Output) -> anyhow::Result<Exit> {
     output.remark(format_args!("{runs} found in {folders}"));
     let recording = Recording::begin(&chosen, &whole.run, making(&parts), output)?;
     match rounds.filter(|rounds| !rounds.is_over()) {
-        Some(rounds) => another_round(rounds, recording, &chosen, first, output),
+        Some(rounds) => another_round(rounds, recording, &chosen, first, whole.run.top, output),
         None => {
             let stop = output::install_interrupts()?;
             carry_out(&chosen, &whole, &made, recording, stop, output)
@@ -146,6 +147,7 @@ fn study(first: &Found, merge: &Merge, output: &Output) -> anyhow::Result<(Predi
     whole.run.output.clone_from(&merge.output);
     whole.run.no_save = merge.no_save;
     whole.run.keep = merge.keep.clone();
+    whole.run.top = merge.top;
     whole.figure.clone_from(&merge.figure);
     whole.emit = merge.emit;
     whole.plot = merge.plot;
@@ -228,6 +230,7 @@ fn another_round(
     mut recording: Recording<'_>,
     chosen: &Chosen,
     first: &Found,
+    top: TopOptions,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let number = rounds.number();
@@ -243,6 +246,7 @@ fn another_round(
         host_noise_ns: None,
         judged,
         differences: None,
+        top: top.rows(),
     };
     let outcome = recording.end(Some(reason), findings)?;
     let Some(folder) = outcome.folder.as_deref() else {

@@ -7,6 +7,7 @@ use super::{Mode, obeyed};
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
 const CAP: &str = "obeyed::a_cap_holds_on_loopback_where_it_is_asked_for";
 
+const TOP: &str = "many_flows::rows_are_those_of_the_worst_flows";
 const ROWS: &str = "each_message::rows_of_messages_to_a_peer_add_up_to_the_samples";
 
 pub(super) const MEASURE: [Mode; 14] = [
@@ -32,6 +33,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--over", "--over tcp://there", Says("not an iso-tcp address")),
             obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
             obeyed("--each-message", "--each-message m.csv", Writes("m.csv")),
+            obeyed("--top", "--top 0", Says("the 0 worst of 1")),
             JSON,
             obeyed("--quiet", "--quiet", Hushes("run folder:")),
         ],
@@ -57,6 +59,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--capture", "--capture short.toml", Says("--capture")),
             obeyed("--max-frames", "", ShownBy(CAP)),
             obeyed("--each-message", "", ShownBy(ROWS)),
+            obeyed("--top", "", ShownBy(TOP)),
             obeyed(
                 "--require",
                 "--require 'miss(status) < 1 %' --print-scenario",

@@ -81,6 +81,7 @@ const PREDICT: [Mode; 4] = [
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--emit", "", ShownBy(SWEEP)),
             obeyed("--plot", "--plot", Says("no key varies")),
+            obeyed("--top", "--top 0", Says("the 0 worst of 1")),
             obeyed("--differences", "--differences medium", Says("medium")),
             obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
             obeyed(
@@ -224,7 +225,11 @@ const OTHERS: [Mode; 24] = [
         base: "dissect 0200000000020200000000010009fefe03000463010102",
         obeyed: &[JSON, QUIET],
     },
-    Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "compare",
+        base: "compare kept other",
+        obeyed: &[obeyed("--top", "--top 0", Says("the 0 clearest")), JSON, QUIET],
+    },
     Mode {
         verb: "compare",
         base: "compare kept tail.hgrm --hgrm-unit ms",
@@ -237,6 +242,7 @@ const OTHERS: [Mode; 24] = [
             obeyed("--measure", "--measure 100ms", Changes),
             obeyed("--each-interval", "--each-interval", Changes),
             obeyed("--runs", "--runs 1", Changes),
+            obeyed("--top", "--top 0", Says("the tables have 0 of")),
             JSON,
             QUIET,
         ],
@@ -274,6 +280,7 @@ const OTHERS: [Mode; 24] = [
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--emit", "", ShownBy(SHARDS)),
             obeyed("--plot", "--plot", Says("no key varies")),
+            obeyed("--top", "--top 0", Says("the 0 worst of 1")),
             obeyed("--differences", "--differences nosuch", Says("nosuch")),
             JSON,
             QUIET,
