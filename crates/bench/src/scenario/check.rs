@@ -4,7 +4,7 @@
 use super::groups::{MOST_FLOWS, MOST_STATIONS, means};
 use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
-use super::problem::{Problem, meant};
+use super::problem::{MOST_ADVISED, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
     Span, Start, Subject, Warmup, architecture, carriage, costs, directory, feasible, file, jitter,
@@ -27,8 +27,6 @@ const LONGEST_REPLY_OCTETS: u64 = 65_534;
 const LEAST_NSDU_OCTETS: u64 = 128;
 /// The highest priority of a flow.
 const HIGHEST_PRIORITY: u64 = 7;
-/// Further unknown stations are named without the one that was probably meant.
-const MOST_ADVISED: usize = 50;
 /// The longest message over a connection.
 const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
 

@@ -3,7 +3,7 @@
 //! The place of each key and value is known, so that each problem can show it. What was set from
 //! outside carries a place of its own.
 
-use super::problem::{Problem, meant};
+use super::problem::{MOST_ADVISED, Problem, meant};
 use super::quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 use core::ops::Range;
 use core::str::FromStr;
@@ -107,12 +107,17 @@ impl<'t, 'a> Fields<'t, 'a> {
             if self.known.contains(&name) {
                 continue;
             }
-            let mut known = self.known.clone();
-            known.sort_unstable();
-            known.dedup();
-            let problem = Problem::error(key.span(), format!("unknown key `{name}`"))
-                .label(one_of(known, '`'));
-            let Some(key) = meant(name, self.known.iter().copied()) else {
+            let mut problem = Problem::error(key.span(), format!("unknown key `{name}`"));
+            // Beyond those that are shown it only matters which key is not missing.
+            let mut choice = &self.missing;
+            if problems.len() < MOST_ADVISED {
+                choice = &self.known;
+                let mut known = self.known.clone();
+                known.sort_unstable();
+                known.dedup();
+                problem = problem.label(one_of(known, '`'));
+            }
+            let Some(key) = meant(name, choice.iter().copied()) else {
                 problems.push(problem);
                 continue;
             };

@@ -10,6 +10,8 @@ use wire::printable::Printable;
 /// Lines of a scenario's problems that are shown, those of the first in any case; further problems are
 /// only counted. With what a command prints before and after them they are fifty.
 const MOST_LINES: usize = 46;
+/// Problems of a scenario beyond which others are stated without the words to choose from: so many are not shown.
+pub(super) const MOST_ADVISED: usize = 50;
 /// Characters of a line that are shown before the caret, and after it.
 const MOST_BEFORE: usize = 100;
 const MOST_BEHIND: usize = 100;
@@ -376,13 +378,13 @@ pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let written = folded(written);
     let length = written.chars().count();
     let steps_to = |candidate: &'a str| {
-        let candidate = folded(candidate);
         let of_candidate = candidate.chars().count();
         let most = (of_candidate / 3).max(1);
         // Each character of a difference in length costs a step: a long text need not be compared
         // with a key.
         let may_be_near = length.abs_diff(of_candidate) <= most;
-        may_be_near.then(|| osa_distance(&written, &candidate)).filter(|steps| *steps <= most)
+        let steps = may_be_near.then(|| osa_distance(&written, &folded(candidate)));
+        steps.filter(|steps| *steps <= most)
     };
     candidates
         .into_iter()
