@@ -10,7 +10,7 @@ use wire::printable::Printable;
 /// Lines of a scenario's problems that are shown, those of the first in any case; further problems are
 /// only counted. With what a command prints before and after them they are fifty.
 const MOST_LINES: usize = 46;
-/// Problems of a scenario beyond which others are stated without the words to choose from: so many are not shown.
+/// Problems of a scenario beyond which others are stated without the words to choose from: they are not shown.
 pub(super) const MOST_ADVISED: usize = 50;
 /// Characters of a line that are shown before the caret, and after it.
 const MOST_BEFORE: usize = 100;
