@@ -12,8 +12,8 @@ mod scope;
 pub use family::{DelayStatistic, KindCount, SizeBound, SizeCount};
 pub use rows::Count;
 pub use scope::{
-    PartOfSide, Values, interval_of_direction, interval_of_traffic, of_direction, of_host,
-    of_network, of_service, of_service_report, of_traffic, so_far, so_far_of, some_of_network,
+    PartOfSide, Values, add_so_far, interval_of_direction, interval_of_traffic, of_direction,
+    of_host, of_network, of_service, of_service_report, of_traffic, so_far_of, some_of_network,
     whole_of_direction, whole_replies,
 };
 

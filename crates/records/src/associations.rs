@@ -6,7 +6,7 @@
 
 use super::ends::end_name;
 use super::item::{self, Associated, Item};
-use super::{ENOUGH, Named, sum};
+use super::{ENOUGH, Named, Text, sum};
 use crate::findings::{Grade, is_bad_share};
 use core::cmp::Reverse;
 use meter::measure::Summary;
@@ -118,11 +118,11 @@ pub struct Services {
     /// Number of the connection.
     pub id: u32,
     /// Addresses of both sides, with their ports; the side that sent the CR first.
-    pub ends: [String; 2],
+    pub ends: [Text; 2],
     /// Application.
-    pub user: String,
+    pub user: Text,
     /// State: idle, requested, open, refused, released or aborted.
-    pub state: String,
+    pub state: Text,
     /// True if the acceptance of the association was not seen.
     pub inferred: bool,
     /// Time from its request to its acceptance.
@@ -149,7 +149,7 @@ pub struct ServicesInterval {
     /// Number of the connection.
     pub id: u32,
     /// Addresses of both sides, with their ports; the side that sent the CR first.
-    pub ends: [String; 2],
+    pub ends: [Text; 2],
     /// Requests outstanding at its end.
     pub outstanding: u64,
     /// The most that were outstanding at the same time in it.
@@ -162,9 +162,9 @@ pub struct ServicesInterval {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Service {
     /// Name in the standard.
-    pub service: String,
+    pub service: Text,
     /// Side that answers, as in `ends`.
-    pub server: String,
+    pub server: Text,
     /// Requests.
     pub requests: u64,
     /// Answers: responses and errors.
@@ -230,7 +230,7 @@ pub struct ControlBlocks {
     /// Number of the connection.
     pub id: u32,
     /// Addresses of both sides, with their ports; the side that sent the CR first.
-    pub ends: [String; 2],
+    pub ends: [Text; 2],
     /// Control blocks.
     pub control_blocks: Vec<Block>,
 }
@@ -239,9 +239,9 @@ pub struct ControlBlocks {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
     /// Name; null where names are left out.
-    pub name: Option<String>,
+    pub name: Option<Text>,
     /// Side that reports, as in `ends`.
-    pub server: String,
+    pub server: Text,
     /// Reports.
     pub reports: u64,
     /// Times from one report to the next.
@@ -263,12 +263,12 @@ impl Service {
     }
 }
 
-fn ends(of: [(Address, u16); 2]) -> [String; 2] {
+fn ends(of: [(Address, u16); 2]) -> [Text; 2] {
     of.map(|(address, port)| end_name(address, port))
 }
 
 /// Side of a connection by its place in `ends`.
-fn end(ends: &[String; 2], side: usize) -> String {
+fn end(ends: &[Text; 2], side: usize) -> Text {
     ends.get(side).cloned().unwrap_or_default()
 }
 
@@ -296,8 +296,8 @@ impl Services {
         let ends = ends(item.ends);
         Self {
             id: item.serial,
-            user: item.user.name().to_owned(),
-            state: report.phase.name().to_owned(),
+            user: Text::const_new(item.user.name()),
+            state: Text::const_new(report.phase.name()),
             inferred: report.is_inferred,
             set_up_ns: report.set_up_ns,
             cause: report.cause.map(cause_name),
@@ -311,13 +311,13 @@ impl Services {
     }
 }
 
-fn service(of: &ServiceReport, server: String) -> Service {
+fn service(of: &ServiceReport, server: Text) -> Service {
     let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } = of.responses;
     let time = |nanos| (count > 0).then_some(nanos);
     let failures = of.failures.iter().take(MOST_FAILURES);
     let named = failures.map(|it| (failure_name(it.failure).into(), it.times));
     Service {
-        service: of.service.name().to_owned(),
+        service: Text::const_new(of.service.name()),
         server,
         requests: of.requests,
         answers: count,
@@ -344,7 +344,7 @@ impl ControlBlocks {
             let Summary { count, total_ns, min_ns, p50_ns, max_ns, .. } = block.intervals;
             let time = |nanos| (count > 0).then_some(nanos);
             Block {
-                name: item.has_names.then(|| block.name.clone()),
+                name: item.has_names.then(|| Text::from(String::from_utf8_lossy(&block.name))),
                 server: end(&ends, block.server),
                 reports: block.reports,
                 intervals: count,
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn a_service_without_answers_has_no_response_times() {
         let times = |of: &ServiceReport| {
-            let it = service(of, String::new());
+            let it = service(of, Text::default());
             [it.response_min_ns, it.response_p50_ns, it.response_p99_ns, it.response_max_ns]
         };
         let mut of = ServiceReport::nothing(meter::service::Service::OTHER);

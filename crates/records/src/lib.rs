@@ -54,6 +54,7 @@ mod transactions;
 pub use associations::{Block, ControlBlocks, Service, Services, ServicesInterval};
 pub use brief::BriefConnections;
 pub use collection::Collection;
+pub use compact_str::CompactString as Text;
 pub use counts::Counts;
 pub use cyclic::{CyclicStream, CyclicStreams, CyclicTotals, StreamInterval};
 pub use ends::{end_name, ending_name, ends_name};

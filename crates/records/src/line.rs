@@ -5,7 +5,9 @@
 
 use super::record::{Connection, ConnectionInterval, Host, HostInterval, Identity, Interval, Rest};
 use super::responses::is_without_responses;
-use super::{Block, ControlBlocks, Counts, Named, Record, Service, Services, ServicesInterval};
+use super::{
+    Block, ControlBlocks, Counts, Named, Record, Service, Services, ServicesInterval, Text,
+};
 use meter::registry::Measure;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -291,7 +293,7 @@ impl<'a> Object<'a> {
         push_text(text, self.line)
     }
 
-    fn ends(&mut self, [first, second]: &[String; 2]) -> serde_json::Result<()> {
+    fn ends(&mut self, [first, second]: &[Text; 2]) -> serde_json::Result<()> {
         self.name(b",\"ends\":[");
         push_text(first, self.line)?;
         self.line.push(b',');
@@ -505,8 +507,8 @@ mod tests {
     #[test]
     fn control_blocks_with_any_name_have_the_octets_of_serde() {
         let block = |name: Option<&str>| Block {
-            name: name.map(str::to_owned),
-            server: "10.0.0.1:102".to_owned(),
+            name: name.map(Text::from),
+            server: "10.0.0.1:102".into(),
             reports: 10,
             intervals: 9,
             interval_total_ns: u64::MAX,
@@ -518,7 +520,7 @@ mod tests {
             ["", "IED1/LLN0$BR$one", "a\"b", "a\\b", "tab\t", "\u{1f}\u{7f}", "Schütz", "\u{2028}"];
         let each = names.map(Some).into_iter().chain([None]);
         for control_blocks in [Vec::new(), each.map(block).collect()] {
-            let ends = ["10.0.0.1:102".to_owned(), "[fd00::1]:9".to_owned()];
+            let ends = ["10.0.0.1:102".into(), "[fd00::1]:9".into()];
             let of = ControlBlocks { id: 7, ends, control_blocks };
             let (record, mut line) = (Record::ControlBlocks(Box::new(of)), Vec::new());
             record.write_line(&mut line).unwrap();
@@ -557,13 +559,13 @@ mod tests {
             let time = Some(place as u64).filter(|place| *place % 2 == 1);
             let identity = Identity {
                 id: u32::MAX,
-                ends: ["a\"b".to_owned(), "[fd00::1]:9".to_owned()],
+                ends: ["a\"b".into(), "[fd00::1]:9".into()],
                 references: [time.map(|time| time as u16), Some(u16::MAX)],
                 class: time.map(|_| 4),
-                user: "S7".to_owned(),
-                confidence: "likely".to_owned(),
-                state: "closed".to_owned(),
-                ending: time.map(|_| "graceful".to_owned()),
+                user: "S7".into(),
+                confidence: "likely".into(),
+                state: "closed".into(),
+                ending: time.map(|_| "graceful".into()),
                 opening_ns: time,
                 established_ns: Some(u64::MAX),
                 closing_ns: None,

@@ -10,7 +10,7 @@ use super::origin::Origin;
 use super::responses::{Responses, is_without_responses};
 use super::{
     Collection, ControlBlocks, Counts, CyclicStream, CyclicStreams, Named, Publisher, Publishers,
-    SCHEMA, Services, ServicesInterval, Stamps, Subset, Transactions, TransactionsInterval,
+    SCHEMA, Services, ServicesInterval, Stamps, Subset, Text, Transactions, TransactionsInterval,
 };
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
@@ -197,7 +197,7 @@ pub struct HostInterval {
     /// Number of the interval.
     pub index: Option<u64>,
     /// Address; none for the rest.
-    pub host: Option<String>,
+    pub host: Option<Text>,
     /// Number of hosts that the record stands for.
     pub hosts: u64,
     /// Measures of what they sent.
@@ -257,7 +257,7 @@ pub struct Total {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Host {
     /// Address; none for the hosts beyond the limit, which are counted together.
-    pub host: Option<String>,
+    pub host: Option<Text>,
     /// Measures of what it sent.
     pub sent: Counts,
     /// Measures of what it received.
@@ -273,19 +273,19 @@ pub struct Identity {
     /// Number of the connection, from 1 in the order in which the meter found them.
     pub id: u32,
     /// Addresses of both sides, with their ports; the side that sent the CR first.
-    pub ends: [String; 2],
+    pub ends: [Text; 2],
     /// References of both sides (SRC-REF), once known.
     pub references: [Option<u16>; 2],
     /// Transport class agreed on, once known.
     pub class: Option<u8>,
     /// Protocol above the transport, by its first octets.
-    pub user: String,
+    pub user: Text,
     /// Confidence of this detection.
-    pub confidence: String,
+    pub confidence: Text,
     /// State: opening, established, closing or closed.
-    pub state: String,
+    pub state: Text,
     /// Kind of ending: graceful, abrupt or erroneous.
-    pub ending: Option<String>,
+    pub ending: Option<Text>,
     /// Time of the CR.
     pub opening_ns: Option<u64>,
     /// Time of the CC.
@@ -490,7 +490,7 @@ fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterva
     let item::HostInterval { index, address, hosts, traffic, replied } = host;
     let metrics = of_host(traffic.each_ref());
     let [mut sent, received] = traffic.each_ref().map(registry::interval_of_traffic);
-    sent.extend(registry::so_far(replied));
+    registry::add_so_far(replied, &mut sent);
     let [sent, received] = [sent, received].map(|values| subset(values, only));
     let host = address.map(|address| end_name(address, 0));
     HostInterval { index: *index, host, hosts: *hosts, sent, received, metrics }
@@ -540,10 +540,10 @@ pub(crate) fn identity(connection: &meter::Connection) -> Identity {
         ends: connection.ends.map(|(address, port)| end_name(address, port)),
         references: connection.references.map(|reference| reference.map(|known| known.0)),
         class: connection.class,
-        user: connection.user.name().to_owned(),
-        confidence: connection.confidence.name().to_owned(),
-        state: connection.state.name().to_owned(),
-        ending: connection.ending.map(|ending| ending_name(ending).to_owned()),
+        user: Text::const_new(connection.user.name()),
+        confidence: Text::const_new(connection.confidence.name()),
+        state: Text::const_new(connection.state.name()),
+        ending: connection.ending.map(|ending| Text::const_new(ending_name(ending))),
         opening_ns,
         established_ns,
         closing_ns,
@@ -556,6 +556,6 @@ pub(crate) fn identity(connection: &meter::Connection) -> Identity {
 /// Returns the values of what a side sent in an interval.
 fn direction_in_interval(direction: &meter::Direction, only: &Subset) -> Direction {
     let mut values = registry::interval_of_direction(direction);
-    values.extend(registry::so_far(&direction.replied));
+    registry::add_so_far(&direction.replied, &mut values);
     subset(values, only)
 }

@@ -27,7 +27,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
 
 /// Formats the two ends of a connection in `columns` columns: of each its back, which distinguishes
 /// addresses better than the front.
-pub fn shortened_ends([from, to]: &[String; 2], columns: usize) -> String {
+pub fn shortened_ends<T: AsRef<str>>([from, to]: &[T; 2], columns: usize) -> String {
+    let (from, to) = (from.as_ref(), to.as_ref());
     if from.chars().count() + to.chars().count() < columns {
         return format!("{from}>{to}");
     }

@@ -298,19 +298,16 @@ pub fn whole_replies(replies: &Summary) -> Values {
     values
 }
 
-/// Response times of all replies up to the end of an interval; none before the first reply.
-#[must_use]
-pub fn so_far(replies: &Summary) -> Values {
+/// Adds the response times of all replies up to the end of an interval; none before the first reply.
+pub fn add_so_far(replies: &Summary, values: &mut Values) {
     if replies.count == 0 {
-        return Values::new();
+        return;
     }
     let value = |measure| match measure {
         Measure::DelaySoFar(_, statistic) => (measure, statistic.of(replies)),
         other => (other, 0),
     };
-    let mut values = Values::with_capacity(DelayStatistic::ALL.len());
     values.extend(so_far_of(DelayKind::Response).map(value));
-    values
 }
 
 /// Statistics of a delay that records of intervals have so far: all but the minimum.

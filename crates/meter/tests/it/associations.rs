@@ -323,7 +323,7 @@ fn reports_have_their_intervals_by_control_block() {
     ]);
     let [first, second] = &association.control_blocks[..] else { panic!("{association:?}") };
     let times = &first.intervals;
-    assert_eq!((first.name.as_str(), first.reports, times.count), ("urcb01", 3, 2));
+    assert_eq!((&*first.name, first.reports, times.count), (&b"urcb01"[..], 3, 2));
     assert_eq!(
         [times.min_ns, times.max_ns, times.total_ns],
         [100_000_000, 300_000_000, 400_000_000]

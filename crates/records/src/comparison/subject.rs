@@ -1,6 +1,6 @@
 //! Identity of a stream or poller, by which a prediction is matched with watched traffic.
 
-use crate::{CyclicStream, StreamInterval, Transactions};
+use crate::{CyclicStream, StreamInterval, Text, Transactions};
 use core::fmt;
 use core::net::SocketAddr;
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ pub(super) struct Pollers {
 
 impl Pollers {
     /// The connection with this number and these ends.
-    pub(super) fn of(&mut self, id: u32, ends: &[String; 2], stations: &Stations) -> Subject {
+    pub(super) fn of(&mut self, id: u32, ends: &[Text; 2], stations: &Stations) -> Subject {
         let Self { known, counts } = self;
         let make = || {
             let [client, server] = stations_of(ends, stations);
@@ -110,17 +110,18 @@ impl Pollers {
 
 /// Stations at the ends of a connection, as scenarios of watched traffic name them: by their addresses,
 /// and programs of one host by their ports, too.
-fn stations_of(ends: &[String; 2], stations: &Stations) -> [String; 2] {
-    let host = |end: &String| match end.parse::<SocketAddr>() {
+fn stations_of(ends: &[Text; 2], stations: &Stations) -> [String; 2] {
+    let host = |end: &Text| match end.parse::<SocketAddr>() {
         Ok(socket) => socket.ip().to_string(),
-        Err(_) => end.clone(),
+        Err(_) => end.to_string(),
     };
-    let hosts = ends.each_ref().map(host);
-    let [calling, called] = &hosts;
-    let named = if calling == called { ends } else { &hosts };
-    named.each_ref().map(|end| {
+    let mut named = ends.each_ref().map(host);
+    if named[0] == named[1] {
+        named = ends.each_ref().map(Text::to_string);
+    }
+    named.map(|end| {
         let address = end.split_once('/').map_or(end.as_str(), |(address, _)| address);
-        stations.get(address).unwrap_or(end).clone()
+        stations.get(address).cloned().unwrap_or(end)
     })
 }
 
@@ -133,7 +134,7 @@ mod tests {
         let none = Stations::new();
         let names = Stations::from([("02:00:00:00:00:01".to_owned(), "10.0.0.1".to_owned())]);
         let of = |ends: [&str; 2], stations: &Stations| {
-            Pollers::default().of(7, &ends.map(str::to_owned), stations).to_string()
+            Pollers::default().of(7, &ends.map(Text::from), stations).to_string()
         };
         assert_eq!(of(["10.0.0.1:4711", "10.0.0.9:102"], &none), "10.0.0.1 polls 10.0.0.9");
         assert_eq!(

@@ -63,7 +63,7 @@ impl Poller {
         let [(calling, _), (called, _)] = connection.ends;
         // Programs of one host are stations that have the ports, too.
         let ends = connection.ends.map(|(address, port)| match calling == called {
-            true => end_name(address, port),
+            true => end_name(address, port).into(),
             false => address.to_string(),
         });
         let user = Printable(connection.user.name());

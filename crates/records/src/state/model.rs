@@ -10,7 +10,7 @@ use super::trend::{Course, Moment};
 use crate::{
     Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicStreams,
     CyclicTotals, End, Head, HostInterval, Interval, Named, Publishers, Record, Sample, Services,
-    ServicesInterval, Stamps, Total, TransactionTotals, Transactions, TransactionsInterval,
+    ServicesInterval, Stamps, Text, Total, TransactionTotals, Transactions, TransactionsInterval,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ pub struct Model {
     whole_transactions: (Vec<Transactions>, TransactionTotals),
     /// Number of evicted connections.
     pub gone: u64,
-    hosts: BTreeMap<Option<String>, KnownHost>,
+    hosts: BTreeMap<Option<Text>, KnownHost>,
     /// Rates from interval to interval.
     pub course: Course,
     /// Values of the last report within an interval, so that the course counts nothing twice.

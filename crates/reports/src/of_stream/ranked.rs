@@ -88,7 +88,7 @@ impl HostRow {
             return None;
         }
         let slowness = Slowness::of_values(&host.sent);
-        let host = host.host.clone().unwrap_or_else(|| "others".to_owned());
+        let host = host.host.as_deref().unwrap_or("others").to_owned();
         Some(Self { host, replies, slowness })
     }
 }
@@ -136,7 +136,7 @@ impl ConnectionRow {
         let most = |measure| directions.iter().map(|sent| sent.count(measure)).max().unwrap_or(0);
         Some(Self {
             ends: connection.ends.join(" > "),
-            user: connection.user.clone(),
+            user: connection.user.to_string(),
             outcome: connection.outcome().to_owned(),
             tpdus: sum(directions.iter().map(tpdus)),
             dts: both(Measure::DtTpdus),
@@ -214,7 +214,7 @@ impl Row for ServiceRow {
             of_enough(self.0.answers, self.0.response_p50_ns, self.0.response_p99_ns);
         let times = [p50_ns, p99_ns, self.0.response_max_ns];
         let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
-        let words = [service.clone(), server.clone()].into_iter();
+        let words = [service, server].map(ToString::to_string).into_iter();
         words.chain(counts.map(|it| it.to_string())).chain(times.map(time)).collect()
     }
 }

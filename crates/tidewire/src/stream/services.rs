@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn the_busiest_block_is_first_and_one_report_has_no_interval() {
         let block = |name: &str, reports: u64| Block {
-            name: Some(name.to_owned()),
-            server: "10.0.0.2:102".to_owned(),
+            name: Some(name.into()),
+            server: "10.0.0.2:102".into(),
             reports,
             intervals: reports - 1,
             interval_total_ns: (reports - 1) * 500_000_000,
@@ -164,7 +164,7 @@ mod tests {
         let mut blocks = BusiestBlocks::new();
         assert_eq!(blocks.table(), None);
         let control_blocks = vec![block("once", 1), block("brcb01", 80)];
-        let ends = ["10.0.0.1:1024".to_owned(), "10.0.0.2:102".to_owned()];
+        let ends = ["10.0.0.1:1024".into(), "10.0.0.2:102".into()];
         blocks.add(&ControlBlocks { id: 1, ends, control_blocks });
         let text = blocks.table().unwrap();
         let lines: Vec<Vec<&str>> =

@@ -10,7 +10,7 @@ use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure, TABLE_4};
 use records::Counts;
 use records::ENOUGH;
-use records::{Connection, Finding, Host, Named, Replies, Slowness, sum};
+use records::{Connection, Finding, Host, Named, Replies, Slowness, Text, sum};
 use records::{of_all_kinds, shortened, shortened_ends, tpdus};
 use wire::tp::Kind;
 
@@ -140,7 +140,7 @@ impl Busiest {
         for Connection { connection, directions: [there, back], .. } in &self.kept {
             table.row([
                 shortened_ends(&connection.ends, ENDS_COLUMNS),
-                connection.user.clone(),
+                connection.user.to_string(),
                 connection.outcome().to_owned(),
                 tpdus(there).to_string(),
                 tpdus(back).to_string(),
@@ -194,7 +194,7 @@ fn more(command: &str) -> String {
 
 /// The hosts with the slowest replies of all reported.
 pub(super) struct SlowestHosts {
-    kept: Vec<(Slowness, Replies, Option<String>)>,
+    kept: Vec<(Slowness, Replies, Option<Text>)>,
     all: u64,
 }
 
@@ -474,7 +474,7 @@ mod tests {
             for (place, count) in counts.iter().enumerate() {
                 let sent = [("responses", *count), ("response_p99_ns", 5), ("response_max_ns", 9)];
                 slowest.add(&Host {
-                    host: Some(format!("10.0.0.{place}")),
+                    host: Some(format!("10.0.0.{place}").into()),
                     sent: Counts::named(&sent).unwrap(),
                     received: Counts::default(),
                     metrics: Named(Vec::new()),

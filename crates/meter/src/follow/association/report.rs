@@ -2,6 +2,7 @@
 
 use crate::measure::Summary;
 use crate::service::Service;
+use std::sync::Arc;
 use wire::mms::Failure;
 use wire::time::Instant;
 
@@ -153,8 +154,8 @@ impl ServiceReport {
 /// Control block, or list, that one side reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ControlBlock {
-    /// Name: user data.
-    pub name: String,
+    /// Octets of its name: user data, most of it ASCII.
+    pub name: Arc<[u8]>,
     /// Side that reports.
     pub server: usize,
     /// Reports.

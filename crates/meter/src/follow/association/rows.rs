@@ -5,6 +5,7 @@ use crate::measure::{Distribution, ServiceCounts};
 use crate::observation::MmsEvent;
 use crate::service::Service;
 use crate::track::side::{Side, other};
+use std::sync::Arc;
 use wire::mms::Failure;
 use wire::time::Instant;
 
@@ -160,7 +161,7 @@ impl Rows {
 /// Control block, or list, that one side reports.
 #[derive(Clone, Debug)]
 struct Block {
-    name: Box<[u8]>,
+    name: Arc<[u8]>,
     server: Side,
     reports: u64,
     last: Instant,
@@ -192,7 +193,7 @@ impl Blocks {
 
     pub(super) fn report(&self) -> Vec<ControlBlock> {
         let report = |block: &Block| ControlBlock {
-            name: String::from_utf8_lossy(&block.name).into_owned(),
+            name: Arc::clone(&block.name),
             server: block.server,
             reports: block.reports,
             intervals: block.intervals.summary(),

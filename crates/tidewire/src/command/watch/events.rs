@@ -15,7 +15,7 @@ use records::require::EarlyFailure;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use wire::addr::Mac;
+use wire::addr::{Mac, Socket};
 use wire::dissect::{Link, NoNsdu, levels};
 use wire::read::Malformed;
 use wire::time::nanos;
@@ -227,20 +227,22 @@ impl Events {
 /// Returns source and destination of a frame.
 fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
     let station = |mac, nsap| meter::Address::Station { mac, nsap }.to_string();
+    let end = |end: Socket| {
+        let address = meter::Address::Internet(end.address);
+        Some(records::end_name(address, end.port).into())
+    };
     match levels(frame.link, frame.octets, frame.original_octets).nsdu {
         Ok(nsdu) => [
             Some(station(nsdu.source, nsdu.source_nsap)),
             Some(station(nsdu.destination, nsdu.destination_nsap)),
         ],
-        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
-            .map(|end| Some(records::end_name(meter::Address::Internet(end.address), end.port))),
+        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination].map(end),
         Err(NoNsdu::Leaf(_)) if frame.link == Link::Ethernet => {
             let macs = frame.octets.first_chunk::<12>().map(|macs| macs.as_chunks::<6>().0);
             let mac = |place: usize| Some(Mac(*macs?.get(place)?).to_string());
             [mac(1), mac(0)]
         }
-        Err(NoNsdu::Datagram(it)) => [it.source, it.destination]
-            .map(|end| Some(records::end_name(meter::Address::Internet(end.address), end.port))),
+        Err(NoNsdu::Datagram(it)) => [it.source, it.destination].map(end),
         Err(NoNsdu::Leaf(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }

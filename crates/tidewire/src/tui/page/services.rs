@@ -129,8 +129,8 @@ mod tests {
 
     fn answered(name: &str, p99_ns: u64, errors: u64) -> Service {
         Service {
-            service: name.to_owned(),
-            server: "10.0.0.2:102".to_owned(),
+            service: name.into(),
+            server: "10.0.0.2:102".into(),
             requests: 150,
             answers: 150,
             errors,
@@ -152,9 +152,9 @@ mod tests {
         let mut model = fed(&[], &[], None, 9);
         let of = Services {
             id: 4,
-            ends: ["10.0.0.1:1024".to_owned(), "10.0.0.2:102".to_owned()],
-            user: "MMS".to_owned(),
-            state: "aborted".to_owned(),
+            ends: ["10.0.0.1:1024".into(), "10.0.0.2:102".into()],
+            user: "MMS".into(),
+            state: "aborted".into(),
             inferred: false,
             set_up_ns: None,
             cause: Some("ACSE user".to_owned()),
@@ -179,9 +179,9 @@ mod tests {
         let failures = Named(vec![("object-non-existent".into(), 7), ("error access/2".into(), 1)]);
         let of = Services {
             id: 4,
-            ends: ["10.0.0.1:1024".to_owned(), "10.0.0.2:102".to_owned()],
-            user: "MMS".to_owned(),
-            state: "aborted".to_owned(),
+            ends: ["10.0.0.1:1024".into(), "10.0.0.2:102".into()],
+            user: "MMS".into(),
+            state: "aborted".into(),
             inferred: false,
             set_up_ns: Some(2_000_000),
             cause: Some("transport".to_owned()),
