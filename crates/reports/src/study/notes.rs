@@ -88,7 +88,7 @@ pub fn notes(point: &PointReport, top: usize) -> Vec<String> {
         let name = &flow.name;
         for (count, what) in remarks_on(flow) {
             let of_all = &remarks[&what];
-            if of_all.flows <= top {
+            if of_all.flows <= top as u64 {
                 notes.push(format!("{name}: {count} {what}"));
             } else if of_all.first == name {
                 notes.push(of_all.told(&what));
@@ -100,19 +100,23 @@ pub fn notes(point: &PointReport, top: usize) -> Vec<String> {
 
 /// Standings of services that have to be named: of each flow or group, or, of more than `top`, of how many.
 fn standings(point: &PointReport, top: usize) -> Vec<String> {
-    let mut of_each: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    let mut notes = Vec::new();
+    let (mut of_each, mut seen) = (Vec::<(&str, Vec<&str>)>::new(), BTreeSet::new());
     for flow in &point.flows {
         let Some(standing) = flow.standing else { continue };
         let name = flow.group.as_ref().unwrap_or(&flow.name);
+        // Flows of a group have one.
+        if !seen.insert((standing, name)) {
+            continue;
+        }
         match of_each.iter_mut().find(|(known, _)| *known == standing) {
-            Some((_, names)) => _ = names.insert(name),
-            None => of_each.push((standing, BTreeSet::from([name.as_str()]))),
+            Some((_, names)) => names.push(name),
+            None => of_each.push((standing, vec![name])),
         }
     }
+    let mut notes = Vec::new();
     for (standing, names) in of_each {
         if names.len() > top {
-            notes.push(format!("{} flows: {standing}", names.len()));
+            notes.push(format!("{}: {standing}", counted(names.len() as u64, "flow")));
         } else {
             notes.extend(names.into_iter().map(|name| format!("{name}: {standing}")));
         }
@@ -124,7 +128,7 @@ fn standings(point: &PointReport, top: usize) -> Vec<String> {
 #[derive(Default)]
 struct Remark<'a> {
     /// Number of flows.
-    flows: usize,
+    flows: u64,
     /// Sum of their counts.
     sum: u64,
     /// The first of them.
@@ -147,7 +151,8 @@ impl<'a> Remark<'a> {
 
     fn told(&self, what: &str) -> String {
         let Self { flows, sum, most: (name, most), .. } = self;
-        format!("{flows} flows: {sum} {what}; most of them {name}, {most}")
+        let flows = counted(*flows, "flow");
+        format!("{flows}: {sum} {what}; most of them {name}, {most}")
     }
 }
 
