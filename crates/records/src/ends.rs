@@ -19,8 +19,8 @@ pub fn end_name(address: Address, port: u16) -> Text {
     }
 }
 
-/// Formats an end over IPv4. Records have several for each connection and interval, and the formatter takes ten times as
-/// long.
+/// Formats an end over IPv4 without the formatter, which takes longer: records have several for each connection and
+/// interval.
 fn ipv4_end(address: Ipv4Addr, port: u16) -> Text {
     let (mut name, mut length) = ([0; "255.255.255.255:65535".len()], 0);
     for octet in address.octets() {
