@@ -314,18 +314,17 @@ impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.source.lines();
         let mut shown = fitting(self.problems.iter().map(|problem| problem.render(&lines)));
-        match self.problems.len() - shown.len() {
-            0 => {}
-            1 => shown.push("and 1 more problem".to_owned()),
-            more => shown.push(format!("and {more} more problems")),
-        }
+        let more = self.problems.len() - shown.len();
+        shown.extend((more > 0).then(|| and_more(more, "problem")));
         f.write_str(shown.join("\n").trim_end())
     }
 }
 
-/// Number of further warnings in words.
-fn counted(more: usize) -> String {
-    format!("{more} more warning{}", if more == 1 { "" } else { "s" })
+impl core::error::Error for ScenarioError {}
+
+/// States the number of further ones.
+fn and_more(count: usize, noun: &str) -> String {
+    format!("and {count} more {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Texts as far as there is room for their lines, with a line between them; the first in any case.
@@ -361,16 +360,12 @@ pub fn warnings<'a>(
     let first: Vec<(&Problem, usize)> = first.collect();
     let mut shown = fitting(first.iter().map(|(problem, alike)| match alike {
         1 => rendered(problem),
-        _ => format!("{}\nand {} like it", rendered(problem), counted(*alike - 1)),
+        _ => format!("{}\n{} like it", rendered(problem), and_more(*alike - 1, "warning")),
     }));
     let told: usize = first.iter().take(shown.len()).map(|(_, alike)| alike).sum();
-    if told < count {
-        shown.push(format!("and {}", counted(count - told)));
-    }
+    shown.extend((told < count).then(|| and_more(count - told, "warning")));
     shown
 }
-
-impl core::error::Error for ScenarioError {}
 
 /// The candidate that was probably meant: the nearest one, if near enough.
 #[must_use]
