@@ -90,9 +90,10 @@ pub(crate) fn tell(report: &Report, key: &str, top: usize, output: &Output) -> i
         let pairs = paired(comparison);
         let rest = rest.concat();
         output.line(format_args!("\n{key}: {other} against {baseline}{rest}{pairs}"))?;
-        let shown = clearest(&comparison.differences, top);
-        output.line(table(&shown, report.level))?;
-        if let Some(summary) = differing(&comparison.differences, top) {
+        let told = comparison.differences.iter().filter(|it| TOLD.contains(&it.quantity));
+        let told: Vec<Difference> = told.cloned().collect();
+        output.line(table(&clearest(&told, top), report.level))?;
+        if let Some(summary) = differing(&told, top) {
             output.line(wrapped("  ", &summary))?;
         }
     }
@@ -134,8 +135,7 @@ fn table(flows: &[&[Difference]], confidence: f64) -> Table {
         ("here over first", Align::Left),
     ]);
     let mut before = "";
-    let all = flows.iter().copied().flatten();
-    for difference in all.filter(|it| TOLD.contains(&it.quantity)) {
+    for difference in flows.iter().copied().flatten() {
         let flow = if difference.flow == before { "" } else { &difference.flow };
         before = &difference.flow;
         table.row([

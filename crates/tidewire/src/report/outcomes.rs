@@ -4,7 +4,7 @@ use super::labels::labels;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, Report};
-use reports::study::{ranked, summed};
+use reports::study::{over_points, ranked, summed};
 use std::collections::BTreeSet;
 
 /// Counter of retransmitted DTs.
@@ -16,7 +16,11 @@ pub(super) fn outcomes(report: &Report, top: usize) -> Option<String> {
         return None;
     }
     let is_repeated = report.points.iter().any(|point| point.counts.contains_key(SENT_AGAIN));
-    Some(format!("{}\n{}", caption(report, is_repeated), table(report, top, is_repeated)))
+    let all = over_points(report).len();
+    let cut =
+        if all > top { format!("\nthe {top} worst of {all} flows at each") } else { String::new() };
+    let caption = caption(report, is_repeated);
+    Some(format!("{caption}{cut}\n{}", table(report, top, is_repeated)))
 }
 
 fn table(report: &Report, top: usize, is_repeated: bool) -> Table {

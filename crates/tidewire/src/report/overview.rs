@@ -21,10 +21,11 @@ pub(super) fn overview(report: &Report, top: usize) -> Option<String> {
         return None;
     }
     let mut all = over_points(report);
-    all.retain(|group| group.worst().deadline_ns.is_some());
+    let deadline = |group: &Summed<'_>| group.flows.iter().find_map(|flow| flow.deadline_ns);
+    all.retain(|group| deadline(group).is_some());
     let Ranked { shown, others } = Ranked::of(all, top);
-    let deadline = |group: &Summed<'_>| group.worst().deadline_ns.unwrap_or_default();
-    let columns: Vec<(&str, u64)> = shown.iter().map(|it| (it.name, deadline(it))).collect();
+    let columns = shown.iter().filter_map(|it| Some((it.name, deadline(it)?)));
+    let columns: Vec<(&str, u64)> = columns.collect();
     let of_point = |point| summed(point).into_iter().map(|group| (group.name, group)).collect();
     let rows: Vec<BTreeMap<&str, Summed<'_>>> = report.points.iter().map(of_point).collect();
     let mut caption = "missed deadlines and mean times of all points (never: by theory)".to_owned();
@@ -178,6 +179,8 @@ mod tests {
         let found = overview(&analyse(&samples, 0.95).with_groups(&study.points), 20).unwrap();
         assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
         assert!((1..=6).all(|it| found.contains(&format!("cell-{it}, 1 ms"))), "{found}");
+        let few = overview(&analyse(&samples, 0.95).with_groups(&study.points), 2).unwrap();
+        assert!(few.contains("the 2 worst of 6 flows") && !few.contains("cell-3"), "{few}");
         // A label of 34 columns, and three flows of 12, each behind a gap of 2: 78 of 80.
         let headings = found.lines().filter(|line| line.trim().starts_with("medium")).count();
         assert_eq!(headings, 2, "{found}");

@@ -7,8 +7,8 @@ use bench::analysis::{FlowReport, PointReport, Unit};
 /// The table and its caption, with the `top` flows that take longest where there are more; none for fewer than two flows
 /// with such a time.
 pub(super) fn table(point: &PointReport, top: usize) -> Option<String> {
-    let with_time = |flow: &'_ FlowReport| flow.shows_setup && flow.quantity("setup").is_some();
-    let mut flows: Vec<&FlowReport> = point.flows.iter().filter(|it| with_time(it)).collect();
+    let with_time = |it: &&FlowReport| it.shows_setup && it.quantity("setup").is_some();
+    let mut flows: Vec<&FlowReport> = point.flows.iter().filter(with_time).collect();
     let all = flows.len();
     if all < 2 {
         return None;

@@ -104,7 +104,7 @@ fn requirements_on_many_flows_are_told_worst_first() {
 }
 
 #[test]
-fn a_sweep_of_many_flows_has_columns_and_figures_of_the_worst() {
+fn figures_of_a_sweep_are_those_of_the_worst_flows() {
     let folder = tempfile::tempdir().unwrap();
     scenario(folder.path(), "");
     let medium = "medium.delay=5 us,50 us";
