@@ -17,8 +17,11 @@ pub(super) fn outcomes(report: &Report, top: usize) -> Option<String> {
     }
     let is_repeated = report.points.iter().any(|point| point.counts.contains_key(SENT_AGAIN));
     let all = over_points(report).len();
-    let cut =
-        if all > top { format!("\nthe {top} worst of {all} flows at each") } else { String::new() };
+    let cut = if all > top {
+        format!("\nthe {top} worst of {all} flows at each point")
+    } else {
+        String::new()
+    };
     let caption = caption(report, is_repeated);
     Some(format!("{caption}{cut}\n{}", table(report, top, is_repeated)))
 }
