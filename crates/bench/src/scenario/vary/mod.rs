@@ -27,6 +27,7 @@ use crate::scenario::quantity::Decimal;
 use crate::scenario::servers::{ModelFile, Servers};
 use crate::scenario::{MOST_RUNS, Scenario, architecture, check, directory, groups, mms, parse};
 use crate::titles::TitlesFile;
+use core::iter::repeat_n;
 use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -240,20 +241,20 @@ impl Loader<'_> {
         // there are points.
         table.remove("vary");
         let document = toml::Spanned::new(span, DeValue::Table(table));
+        let place_of_replications = place_of(&document, "replications");
         let mut named = Named {
             machines: Machines::new(self.files),
             titles: directory::Files::new(self.files),
             servers: Servers::new(self.files),
             origins: axes.iter().map(|(path, it)| (format!("vary.{path}"), it.key.start)).collect(),
         };
-        let points = points(&document, &axes, most_points, &mut named, &mut problems);
+        let points = points(document, &axes, most_points, &mut named, &mut problems);
         let runs = points.iter().map(|point| point.scenario.replications);
         let runs = runs.fold(0_u64, u64::saturating_add);
         if runs > MOST_RUNS {
-            let place = place_of(&document, "replications");
             let message =
                 format!("{} points take {runs} runs, more than {MOST_RUNS}", points.len());
-            problems.push(Problem::error(place, message));
+            problems.push(Problem::error(place_of_replications, message));
         }
         problems.sort_by_key(|problem| (problem.place.start, problem.place.end, problem.severity));
         groups::merge(&mut problems);
@@ -463,7 +464,7 @@ fn steps<'a>(
 
 /// Reads the scenario of every point.
 fn points(
-    document: &Placed<'_>,
+    document: Placed<'_>,
     axes: &BTreeMap<String, Axis<'_>>,
     most_points: usize,
     named: &mut Named<'_>,
@@ -477,10 +478,10 @@ fn points(
         problems.push(Problem::error(place, format!("more than {most_points} points")));
         return Vec::new();
     };
-    let constraint = constraint_of(document, axes, problems);
+    let constraint = constraint_of(&document, axes, problems);
     let mut points: Vec<Point> = Vec::new();
-    for index in 0..count {
-        let mut tree = document.clone();
+    // The last is no copy but the document itself.
+    for (index, mut tree) in repeat_n(document, count).enumerate() {
         let mut settings = BTreeMap::new();
         let mut remaining = index;
         // The last path varies fastest, as the last digit of a number does.
