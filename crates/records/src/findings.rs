@@ -13,7 +13,7 @@ use crate::quantity::{self, agreed, counted_short as counted, significant};
 use crate::state::Known;
 use crate::state::Model;
 use crate::state::event::{USER_DATA_CUT, ends};
-use crate::{Counts, Head, Named, Record, Replies, Slowness, sum};
+use crate::{Counts, Head, Item, Named, Record, Replies, Slowness, sum};
 use core::slice;
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
@@ -199,26 +199,42 @@ impl Findings {
                 host.received.0.clear();
                 self.model.take(Record::Host(host));
             }
-            record if self.judges(&record) => self.model.take(record),
+            record if self.judges_record(&record) => self.model.take(record),
             _ => {}
         }
     }
 
+    /// Returns true for an item of the whole measurement.
+    pub fn judges(&self, item: &Item) -> bool {
+        match item {
+            Item::Services(of) | Item::ControlBlocks(of) => self.is_of_whole(of.serial),
+            Item::Publishers(of) => of.complete,
+            Item::Total(_)
+            | Item::Connection(_)
+            | Item::CyclicStream(_)
+            | Item::Transactions(_)
+            | Item::Host(_)
+            | Item::End(_) => true,
+            _ => false,
+        }
+    }
+
     /// Returns true for a record of the whole measurement.
-    pub fn judges(&self, record: &Record) -> bool {
-        use Record::{
-            Connection, ControlBlocks, CyclicStream, End, Host, Publishers, Services, Total,
-            Transactions,
-        };
-        // The associations of a connection follow it; those of an interval come before the whole.
-        let is_whole = |id: &u32| self.model.connections.contains_key(id);
+    fn judges_record(&self, record: &Record) -> bool {
+        use Record::{Connection, CyclicStream, End, Host, Total, Transactions};
         match record {
-            Services(of) => is_whole(&of.id),
-            ControlBlocks(of) => is_whole(&of.id),
-            Publishers(of) => of.complete,
+            Record::Services(of) => self.is_of_whole(of.id),
+            Record::ControlBlocks(of) => self.is_of_whole(of.id),
+            Record::Publishers(of) => of.complete,
             Total(_) | Connection(_) | CyclicStream(_) | Transactions(_) | Host(_) | End(_) => true,
             _ => false,
         }
+    }
+
+    /// Returns true after the record of a connection: those of its associations in an interval come
+    /// before it.
+    fn is_of_whole(&self, connection: u32) -> bool {
+        self.model.connections.contains_key(&connection)
     }
 
     /// Returns the findings, the worst first.

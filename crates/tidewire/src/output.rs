@@ -87,15 +87,15 @@ impl Output {
         put(&line)
     }
 
-    /// Records that are lines of NDJSON already; they are written out at once, and `lines` is empty
-    /// afterwards.
+    /// Lines that are made already, of text or of NDJSON; they are written out at once, and `lines` is
+    /// empty afterwards.
     pub(crate) fn lines(&self, lines: &mut Vec<u8>) -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
         let whole = lines.trim_ascii_end();
         let last = memrchr(b'\n', whole).and_then(|at| whole.get(at + 1..)).unwrap_or(whole);
-        let is_end = last.starts_with(br#"{"type":"end","#);
+        let is_end = self.json && last.starts_with(br#"{"type":"end","#);
         HAS_ENDED.fetch_or(is_end, Ordering::Relaxed);
         let written = put(lines);
         lines.clear();
@@ -122,6 +122,12 @@ impl Output {
     pub(crate) fn draws_progress(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
+}
+
+/// Appends a line of text, for [`Output::lines`].
+pub(crate) fn push_text(lines: &mut Vec<u8>, line: String) {
+    lines.extend_from_slice(printable(line).as_bytes());
+    lines.push(b'\n');
 }
 
 /// A text without characters that a terminal obeys or that hide or reorder others: a name may come from a capture, a

@@ -1,9 +1,13 @@
 //! Output that `watch` and `meter` share: results of a recorder, to all their destinations.
 
 mod conclusion;
+mod printer;
+mod printing_thread;
 
 pub(super) use conclusion::{CaptureEnd, conclude};
 
+use self::printer::{Content, Printer};
+use self::printing_thread::{Destination, PrintingThread};
 use super::pace::Pace;
 use super::page::LivePage;
 use super::side_outputs::SideOutputs;
@@ -12,7 +16,7 @@ use crate::args::export::FailOn;
 use crate::exit::Failure;
 use crate::output::{self, Output};
 use crate::record_folder::KeptRun;
-use crate::stream::lines::{self, Lines};
+use crate::stream::lines::Lines;
 use crate::tui::{Gather, SampleLines, Shared, Tempo};
 use core::time::Duration;
 use live::clock;
@@ -22,7 +26,7 @@ use records::findings::Findings;
 use records::require::EarlyFailure;
 use records::state::Model;
 use records::tables::{publishers, rows, streams, transactions};
-use records::{Finding, Head, Interval, Item, Plant, Record, Recorder, Subset};
+use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
 use reports::provenance::ReadCapture;
 use std::io;
 use wire::time::Instant;
@@ -39,7 +43,7 @@ pub(super) struct Reporter<'a> {
     pace: Option<Pace>,
     /// Samples of the monitor.
     samples: Option<Shared<Gather>>,
-    only: Subset,
+    content: Content,
     side_outputs: SideOutputs,
     total: Option<Box<Report>>,
     /// Judges the whole at its end; none for a screen, which judges by itself.
@@ -60,19 +64,18 @@ pub(super) struct Reporter<'a> {
     is_over: bool,
     /// True if the records of a whole connection are under way, not those of a report.
     is_of_whole: bool,
-    /// Records as lines of NDJSON that are not yet written.
-    lines: Vec<u8>,
+    /// Prints records to standard output; none for a screen, and while the thread has it.
+    printer: Option<Printer>,
+    /// Takes the items before the end, if they are of files and go nowhere else.
+    thread: Option<PrintingThread>,
     /// Time at which the screen gets the state of the meter again.
     health_at: Instant,
 }
 
-/// Octets of records that are written together, while more are due at the same time.
-const TOGETHER_OCTETS: usize = 1 << 16;
-
 /// Destination of records.
 enum To<'a> {
     /// To standard output, as they are or as lines.
-    Output(&'a Output, Box<Lines>),
+    Output(&'a Output),
     /// To pages of measures.
     Screen(Shared<Model>),
     /// To no output: only samples are printed.
@@ -97,8 +100,10 @@ impl<'a> Reporter<'a> {
         let is_judged = side_outputs.fail_on.is_some() || side_outputs.folder.is_some();
         let findings = (!output.quiet || output.json || is_judged).then(|| Findings::new(&head));
         let fail_on = side_outputs.fail_on;
-        let to = To::Output(output, Box::new(Lines::new(head)));
-        Ok(Self { findings, fail_on, side_outputs, ..Self::to(to, only, None) })
+        let printer = Some(Printer::new(*output, Lines::new(head)));
+        let content = Content { only, histograms: side_outputs.histograms };
+        let of_output = Self::to(To::Output(output), Subset::default(), None);
+        Ok(Self { findings, fail_on, content, side_outputs, printer, ..of_output })
     }
 
     /// Gives records to the pages of a screen and reports to its monitor, at a multiple of the speed
@@ -140,7 +145,7 @@ impl<'a> Reporter<'a> {
             to,
             pace: tempo.map(Pace::new),
             samples: None,
-            only,
+            content: Content { only, histograms: false },
             side_outputs: SideOutputs::default(),
             total: None,
             findings: None,
@@ -152,14 +157,15 @@ impl<'a> Reporter<'a> {
             has_no_frames: false,
             is_over: false,
             is_of_whole: false,
-            lines: Vec::new(),
+            printer: None,
+            thread: None,
             health_at: Instant::ZERO,
         }
     }
 
     /// True if no screen waits for frames and no exporter serves metrics.
     pub(super) const fn has_nothing_else(&self) -> bool {
-        matches!(self.to, To::Output(..)) && self.side_outputs.exporter.is_none()
+        matches!(self.to, To::Output(_)) && self.side_outputs.exporter.is_none()
     }
 
     /// True if samples are printed, which may be complete before the recorder has a result.
@@ -214,13 +220,14 @@ impl<'a> Reporter<'a> {
             if self.has_no_frames && matches!(item, Item::Total(_)) {
                 continue;
             }
+            let Some(item) = self.leave_to_thread(item)? else { continue };
+            let is_judged = self.findings.as_ref().is_some_and(|it| it.judges(&item));
             let record = self.record(&item);
             let is_put = !self.is_of_page_alone(&item);
             if is_put {
                 self.put(&item, &record)?;
             }
             // That of the end was judged before it was written.
-            let is_judged = self.findings.as_ref().is_some_and(|it| it.judges(&record));
             if !is_put || !is_judged || matches!(item, Item::End(_)) {
                 self.show(record);
                 continue;
@@ -230,27 +237,46 @@ impl<'a> Reporter<'a> {
             }
             self.judge(&item, record);
         }
-        self.write_lines()?;
+        self.flush()?;
         self.tell_samples(recorder)
+    }
+
+    /// Leaves the items of files to a thread, if they are printed and go nowhere else.
+    pub(super) fn print_apart(&mut self) {
+        let SideOutputs { folder, page, .. } = &self.side_outputs;
+        if folder.is_some() || page.is_some() {
+            return;
+        }
+        if let Some(printer) = self.printer.take() {
+            let (content, is_brief) = (self.content.clone(), self.has_lines_alone());
+            let findings = self.findings.take();
+            let to = Destination { printer, content, findings, is_brief };
+            self.thread = Some(PrintingThread::new(to));
+        }
+    }
+
+    /// Leaves an item to the thread, if there is one; returns an item that it does not take. After the
+    /// others the end is for this thread.
+    fn leave_to_thread(&mut self, item: Item) -> io::Result<Option<Item>> {
+        let Some(thread) = &mut self.thread else { return Ok(Some(item)) };
+        if !matches!(item, Item::End(_)) {
+            return thread.put(item).map(|()| None);
+        }
+        if let Some(to) = thread.end()? {
+            let Destination { printer, findings, .. } = *to;
+            (self.printer, self.findings, self.thread) = (Some(printer), findings, None);
+        }
+        Ok(Some(item))
     }
 
     /// Converts an item to a record, with what its destinations need.
     fn record(&self, item: &Item) -> Record {
-        let record = match item {
-            Item::Interval(interval) if self.has_lines_alone() => {
-                return Record::Interval(Interval::brief(interval, &self.only, &lines::COUNTS));
-            }
-            Item::Connection(known) if self.has_lines_alone() => {
-                return Record::Connection(Box::new(lines::BRIEF.record(known, &self.only)));
-            }
-            item => Record::of(item, &self.only),
-        };
-        if self.side_outputs.histograms { record.with_histograms(item, &self.only) } else { record }
+        if self.has_lines_alone() { self.content.brief(item) } else { self.content.record(item) }
     }
 
     /// True if lines alone come from the records of intervals.
     const fn has_lines_alone(&self) -> bool {
-        matches!(self.to, To::Output(Output { json: false, .. }, _))
+        matches!(self.to, To::Output(Output { json: false, .. }))
             && self.side_outputs.folder.is_none()
             && self.side_outputs.page.is_none()
     }
@@ -265,7 +291,7 @@ impl<'a> Reporter<'a> {
         match (&self.to, &self.side_outputs.page) {
             (To::Screen(model), _) => model.lock().take(record),
             (_, Some(page)) => page.take(record),
-            (To::Output(..) | To::Samples(_), None) => {}
+            (To::Output(_) | To::Samples(_), None) => {}
         }
     }
 
@@ -334,7 +360,7 @@ impl<'a> Reporter<'a> {
         gather.note_dropped(recorder.collected().dropped());
         match &mut self.to {
             To::Samples(lines) => lines.tell(&gather),
-            To::Output(..) | To::Screen(_) => Ok(()),
+            To::Output(_) | To::Screen(_) => Ok(()),
         }
     }
 
@@ -342,16 +368,14 @@ impl<'a> Reporter<'a> {
     pub(super) fn end_samples(&self, error: Option<String>) -> io::Result<()> {
         match (&self.to, &self.samples) {
             (To::Samples(lines), Some(samples)) => lines.end(&samples.lock(), error),
-            (To::Samples(_) | To::Output(..) | To::Screen(_), _) => Ok(()),
+            (To::Samples(_) | To::Output(_) | To::Screen(_), _) => Ok(()),
         }
     }
 
-    /// Adds a record to those of the whole that are judged: all measures, whichever of them are
-    /// reported.
     fn judge(&mut self, item: &Item, record: Record) {
-        let Some(findings) = &mut self.findings else { return };
-        let is_whole = self.only.patterns().is_none();
-        findings.take(if is_whole { record } else { Record::of(item, &Subset::default()) });
+        if let Some(findings) = &mut self.findings {
+            self.content.judge(findings, item, record);
+        }
     }
 
     /// Findings of the whole, the worst first, with its last record.
@@ -364,7 +388,7 @@ impl<'a> Reporter<'a> {
     fn shown(&mut self, mut found: Vec<Finding>) -> Vec<Finding> {
         let fails = |finding: &Finding| self.fail_on.is_some_and(|on| on.fails(&finding.grade));
         self.has_failed |= found.iter().any(fails);
-        if matches!(&self.to, To::Output(output, _) if output.quiet && !output.json) {
+        if matches!(&self.to, To::Output(output) if output.quiet && !output.json) {
             found.retain(fails);
         }
         found
@@ -388,36 +412,26 @@ impl<'a> Reporter<'a> {
 
     /// True if records are printed as NDJSON.
     const fn prints_records(&self) -> bool {
-        matches!(&self.to, To::Output(Output { json: true, .. }, _))
+        matches!(&self.to, To::Output(Output { json: true, .. }))
     }
 
     /// Prints the verdict on the requirements.
     fn verdict(&mut self) -> io::Result<()> {
-        self.write_lines()?;
+        self.flush()?;
         match &self.to {
-            To::Output(output, _) => require::print(&self.side_outputs.requirements, output),
+            To::Output(output) => require::print(&self.side_outputs.requirements, output),
             To::Screen(_) | To::Samples(_) => Ok(()),
         }
     }
 
-    /// Prints a record as a line of text, or keeps its line of NDJSON until all that are due are made.
+    /// Prints a record, at the latest when all that are due are made.
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        if self.prints_records() {
-            record.write_line(&mut self.lines).map_err(io::Error::from)?;
-            return if self.lines.len() < TOGETHER_OCTETS { Ok(()) } else { self.write_lines() };
-        }
-        match &mut self.to {
-            To::Output(output, lines) => lines.tell(record, output),
-            To::Screen(_) | To::Samples(_) => Ok(()),
-        }
+        self.printer.as_mut().map_or(Ok(()), |printer| printer.print(record))
     }
 
-    /// Writes the lines of NDJSON that are not yet written.
-    fn write_lines(&mut self) -> io::Result<()> {
-        match &self.to {
-            To::Output(output, _) => output.lines(&mut self.lines),
-            To::Screen(_) | To::Samples(_) => Ok(()),
-        }
+    /// Writes what is not written yet.
+    fn flush(&mut self) -> io::Result<()> {
+        self.printer.as_mut().map_or(Ok(()), |printer| printer.flush())
     }
 
     /// Serves the outputs in addition to printing.
@@ -557,7 +571,7 @@ impl Reporter<'_> {
     fn end_folder(&mut self) -> Option<Failure> {
         let folder = self.side_outputs.folder.take()?;
         match &self.to {
-            To::Output(output, _) => folder.finish(output).err(),
+            To::Output(output) => folder.finish(output).err(),
             // The summary names the folder, after the screen.
             To::Screen(_) => folder.finish(&Output { json: false, quiet: true }).err(),
             To::Samples(_) => None,

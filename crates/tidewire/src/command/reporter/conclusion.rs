@@ -26,7 +26,7 @@ impl Reporter<'_> {
         if early == 0 || recorder.settings().origin.is_some() || self.prints_samples() {
             return false;
         }
-        if let To::Output(output, _) = &self.to {
+        if let To::Output(output) = &self.to {
             let (frames, are) = (counted(early, "frame"), if early == 1 { "is" } else { "are" });
             output.remark(format_args!(
                 "warning: {frames} of {} {are} earlier than the first, and in no measure: captures \
@@ -54,7 +54,7 @@ pub(in crate::command) fn conclude(
     let has_dropped = recorder.collected().dropped().is_some_and(|dropped| dropped > 0);
     teller.is_missing = failure.is_some() || has_dropped;
     teller.has_no_frames = failure.is_some() && recorder.frames() == 0;
-    if let (Some(failure), To::Output(output, _)) = (&failure, &teller.to)
+    if let (Some(failure), To::Output(output)) = (&failure, &teller.to)
         && teller.has_no_frames
     {
         failure::before_end(failure, output);

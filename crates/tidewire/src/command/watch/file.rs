@@ -85,6 +85,9 @@ pub(crate) fn meter(
     teller: &mut Reporter<'_>,
     output: &Output,
 ) -> anyhow::Result<CaptureEnd> {
+    if !captures.each().any(|(path, is_growing)| is_growing || is_stream(path)) {
+        teller.print_apart();
+    }
     let (mut failure, mut before) = (None, Before::default());
     for (path, is_growing) in captures.each() {
         if interrupt::requested() || recorder.is_done() || teller.is_enough() {
