@@ -21,7 +21,7 @@ pub use pair::{Over, Pair};
 use super::fit::Curve;
 use super::{Measurement, Operation, Service};
 use bytes::Bytes;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
 use live::port::PortError;
@@ -63,6 +63,9 @@ pub enum LayersError {
         /// Number lost.
         count: u64,
     },
+    /// The experiment is to end.
+    #[error("stopped")]
+    Stopped,
     /// The messaging service did not take an operation.
     #[error("the messaging service says: {0}")]
     NotAccepted(Outcome),
@@ -109,17 +112,18 @@ pub struct Findings {
 /// Measurements of a curve, round by round.
 type Rounds = BTreeMap<(Operation, Service), Vec<Vec<Measurement>>>;
 
-/// Runs the experiment. `progress` is called after each round.
+/// Runs the experiment, until `stop` is true at the latest. `progress` is called after each round.
 ///
 /// # Errors
 /// Returns an error of the ports, or an error if too much is lost.
 pub fn measure(
     pair: &mut Pair,
     plan: &Plan,
-    stop: &AtomicBool,
+    stop: &'static AtomicBool,
     progress: &mut dyn FnMut(),
 ) -> Result<Findings, LayersError> {
     clock::be_punctual();
+    pair.end_at(stop);
     let mut order = Stream::named(plan.seed, "layers: order of sizes");
     let mut rounds = Rounds::new();
     let mut complete = true;
@@ -128,11 +132,15 @@ pub fn measure(
         let messages = if is_warm_up { plan.messages.min(WARM_UP) } else { plan.messages };
         let mut found: BTreeMap<_, Vec<Measurement>> = BTreeMap::new();
         for octets in shuffled(&plan.sizes, &mut order) {
-            if stop.load(Ordering::Relaxed) {
-                complete = false;
-                break;
-            }
-            for one in size(pair, octets, messages)? {
+            let of_size = match size(pair, octets, messages) {
+                Ok(of_size) => of_size,
+                Err(LayersError::Stopped) => {
+                    complete = false;
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            for one in of_size {
                 found.entry((one.operation, one.service)).or_default().push(one);
             }
         }
@@ -190,13 +198,13 @@ fn upper(
     let mut found = measurement(operation, Service::default(), octets);
     let Some(top) = operation.top() else { return Ok(found) };
     let data = Bytes::from(vec![0x55; octets]);
-    pair.wait(FRAMES_TO_OPEN, octets);
+    pair.wait(FRAMES_TO_OPEN, octets)?;
     let Some(mut tower) = pair.tower(top)? else { return Ok(found) };
     // The first message fills caches that belong to the connection.
     pair.tower_lap(&mut tower, &data)?;
     let busy = clock::processor();
     for _ in 0..messages {
-        pair.wait(2, octets);
+        pair.wait(2, octets)?;
         pair.tower_lap(&mut tower, &data)?.into_iter().for_each(|took| found.times.record(took));
     }
     found.processor = each(clock::processor() - busy, messages);
@@ -223,7 +231,7 @@ fn mac_transmit(pair: &mut Pair, octets: usize, messages: u64) -> Result<Measure
     let mut found = measurement(Operation::MacTransmit, Service::default(), octets);
     let mut busy = Duration::ZERO;
     for count in bursts(messages) {
-        pair.wait(count, octets);
+        pair.wait(count, octets)?;
         busy += pair.mac_burst(&frame, count, &mut found.times)?;
     }
     found.processor = each(busy, messages);
@@ -239,7 +247,7 @@ fn llc_transmit(
     let mut found = measurement(Operation::LlcTransmit, service, data.len());
     let mut busy = Duration::ZERO;
     for count in bursts(messages) {
-        pair.wait(count, data.len());
+        pair.wait(count, data.len())?;
         busy += pair.llc_burst(service, data, count, &mut found.times)?;
     }
     found.processor = each(busy, messages);
@@ -255,7 +263,7 @@ fn mac_end_to_end(
     let mut found = measurement(Operation::MacEndToEnd, Service::default(), octets);
     let busy = clock::processor();
     for _ in 0..messages {
-        pair.wait(1, octets);
+        pair.wait(1, octets)?;
         pair.mac_lap(&frame)?.into_iter().for_each(|took| found.times.record(took));
     }
     found.processor = each(clock::processor() - busy, messages);
@@ -277,7 +285,7 @@ fn llc_laps(
     pair.llc_lap(service, data)?;
     let busy = clock::processor();
     for _ in 0..messages {
-        pair.wait(1 + u64::from(service.acknowledgement), data.len());
+        pair.wait(1 + u64::from(service.acknowledgement), data.len())?;
         let Some(lap) = pair.llc_lap(service, data)? else { continue };
         transmit.times.record(lap.transmit);
         receive.times.record(lap.receive);

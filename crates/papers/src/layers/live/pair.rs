@@ -7,6 +7,7 @@
 mod tower;
 
 use core::net::SocketAddr;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
 use live::port::{
@@ -26,6 +27,8 @@ use wire::units::BitRate;
 use super::super::Service;
 use super::LayersError;
 
+/// Longest time before a wait notices that the experiment is to end.
+const LOOK_UP: Duration = Duration::from_millis(100);
 /// Time after which a message counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(1);
 /// Limit of frames queued for a station of the in-process LAN.
@@ -69,6 +72,8 @@ pub struct Pair {
     frames: u64,
     /// References of transport given out to stations above LLC.
     references: u16,
+    /// True once the experiment is to end.
+    stop: Option<&'static AtomicBool>,
 }
 
 struct Party {
@@ -166,7 +171,16 @@ impl Pair {
             }
         });
         let (here, there) = (Party::new(here)?, Party::new(there)?);
-        Ok(Self { here, there, is_within_host, pace, lost: 0, frames: 0, references: 0 })
+        Ok(Self {
+            here,
+            there,
+            is_within_host,
+            pace,
+            lost: 0,
+            frames: 0,
+            references: 0,
+            stop: None,
+        })
     }
 
     /// Name for output.
@@ -200,18 +214,35 @@ impl Pair {
         self.frames
     }
 
+    /// Ends waits as soon as `stop` is true.
+    pub(super) const fn end_at(&mut self, stop: &'static AtomicBool) {
+        self.stop = Some(stop);
+    }
+
     /// Waits until this number of frames of this size may be sent together.
-    pub(super) fn wait(&mut self, frames: u64, octets: usize) {
-        let Some(Pace { frames: by_frame, bits: by_bit }) = &mut self.pace else { return };
+    ///
+    /// # Errors
+    /// Returns [`LayersError::Stopped`] if the experiment is to end.
+    pub(super) fn wait(&mut self, frames: u64, octets: usize) -> Result<(), LayersError> {
+        let stop = self.stop;
+        let go_on = || match stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            true => Err(LayersError::Stopped),
+            false => Ok(()),
+        };
+        let Some(Pace { frames: by_frame, bits: by_bit }) = &mut self.pace else { return go_on() };
         let octets = (octets + mac::HEADER_OCTETS).max(mac::MIN_OCTETS) + AROUND;
         let bits = frames * octets as u64 * 8;
         let now = clock::now();
         let ready = by_frame.ready(now, frames).zip(by_bit.ready(now, bits));
-        if let Some((first, second)) = ready {
-            clock::sleep_until(first.max(second));
+        let ready = ready.map_or(now, |(first, second)| first.max(second));
+        while clock::now() < ready {
+            go_on()?;
+            clock::sleep_until(ready.min(clock::now() + LOOK_UP));
         }
+        go_on()?;
         by_frame.take(frames);
         by_bit.take(bits);
+        Ok(())
     }
 
     /// Frame with `octets` of data for the other station, as the MAC receives it from above.

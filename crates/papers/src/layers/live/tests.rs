@@ -1,6 +1,7 @@
 //! Experiment on the in-process LAN and on loopback: asserts counts, never times.
 
 use super::*;
+use core::sync::atomic::Ordering;
 
 fn plan(sizes: &[usize]) -> Plan {
     Plan { sizes: sizes.to_vec(), messages: 40, rounds: 3, seed: 1 }
@@ -8,8 +9,9 @@ fn plan(sizes: &[usize]) -> Plan {
 
 fn measure_over(over: &Over, plan: &Plan) -> Findings {
     let mut pair = Pair::open(over, None).unwrap();
-    let (stop, mut rounds) = (AtomicBool::new(false), 0);
-    let found = measure(&mut pair, plan, &stop, &mut || rounds += 1).unwrap();
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let mut rounds = 0;
+    let found = measure(&mut pair, plan, &STOP, &mut || rounds += 1).unwrap();
     assert_eq!(rounds, plan.rounds);
     found
 }
@@ -76,18 +78,28 @@ fn every_operation_is_measured_over_loopback() {
 #[test]
 fn the_stop_flag_ends_it_with_partial_results() {
     let mut pair = Pair::open(&Over::InProcess, None).unwrap();
-    let stop = AtomicBool::new(false);
+    static STOP: AtomicBool = AtomicBool::new(false);
     let plan = Plan { rounds: 1_000_000, ..plan(&[64, 128, 256]) };
     let mut rounds = 0;
-    let found = measure(&mut pair, &plan, &stop, &mut || {
+    let found = measure(&mut pair, &plan, &STOP, &mut || {
         rounds += 1;
-        stop.store(rounds == 2, Ordering::Relaxed);
+        STOP.store(rounds == 2, Ordering::Relaxed);
     });
     let found = found.unwrap();
     assert!(!found.complete);
     let counts: Vec<u64> =
         found.curves.iter().map(|curve| curve.measurements[0].times.count()).collect();
     assert_eq!(counts, [80; 18]);
+}
+
+#[test]
+fn the_stop_flag_ends_the_wait_for_a_slow_pace() {
+    static STOP: AtomicBool = AtomicBool::new(true);
+    // A frame a second: without the flag the rounds would take hours.
+    let mut pair = Pair::open(&Over::InProcess, Some(1)).unwrap();
+    let plan = Plan { rounds: 1_000, ..plan(&[64, 128]) };
+    let found = measure(&mut pair, &plan, &STOP, &mut || ()).unwrap();
+    assert!(!found.complete && found.frames == 0, "{}", found.frames);
 }
 
 #[test]
