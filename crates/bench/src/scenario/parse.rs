@@ -91,7 +91,8 @@ impl<T: Read> Read for Vec<T> {
             return None;
         };
         // Every item is read, so that the problems of all of them are found.
-        let read: Self = items.iter().filter_map(|item| T::read(item, problems)).collect();
+        let mut read = Self::with_capacity(items.len());
+        read.extend(items.iter().filter_map(|item| T::read(item, problems)));
         (read.len() == items.len()).then_some(read)
     }
 }

@@ -122,12 +122,12 @@ impl Host {
         let mut acted = false;
         for endpoint in mem::take(&mut self.users.replying) {
             let conversation = self.users.conversations.get(&endpoint);
-            let Some(octets) = conversation.and_then(Conversation::next_octets) else { continue };
+            let Some(octets) = conversation.and_then(|it| it.next_octets()) else { continue };
             if !self.has_room(endpoint, octets) {
                 continue;
             }
             let conversation = self.users.conversations.get_mut(&endpoint);
-            if let Some(tsdu) = conversation.and_then(Conversation::next_tsdu) {
+            if let Some(tsdu) = conversation.and_then(|it| it.next_tsdu()) {
                 self.send_tsdu(now, endpoint, tsdu, false);
                 self.users.replying.insert(endpoint);
                 acted = true;

@@ -50,7 +50,8 @@ pub(super) struct Users {
     pub(super) under_way: usize,
     /// Number of times a flow was examined.
     pub(super) looks: u64,
-    pub(super) conversations: BTreeMap<Endpoint, Conversation>,
+    /// Boxed, because a node of the map has room for eleven, and most hosts have one.
+    pub(super) conversations: BTreeMap<Endpoint, Box<Conversation>>,
     /// Connections with waiting TSDUs, and room for one.
     pub(super) replying: BTreeSet<Endpoint>,
     pub(super) records: VecDeque<Record>,

@@ -69,7 +69,7 @@ impl Host {
         let endpoint = self.transport.endpoint(priority);
         self.users.flows[place].endpoint = Some(endpoint);
         let conversation = Conversation::new(Role::Sender(place), Some(id));
-        self.users.conversations.insert(endpoint, conversation);
+        self.users.conversations.insert(endpoint, Box::new(conversation));
         endpoint
     }
 
@@ -108,7 +108,7 @@ impl Host {
                 match self.user_of(peer, &called, &calling) {
                     Some(role) => {
                         let conversation = Conversation::new(role, None);
-                        self.users.conversations.insert(endpoint, conversation);
+                        self.users.conversations.insert(endpoint, Box::new(conversation));
                         let data = Bytes::new();
                         self.transport.request(now, Request::Accept { endpoint, data });
                         match &called[..] {
@@ -302,7 +302,7 @@ impl Host {
         let known = open.next().map(|(endpoint, _)| *endpoint);
         let endpoint = known.unwrap_or_else(|| {
             let endpoint = self.transport.endpoint(Priority::LOWEST);
-            self.users.conversations.insert(endpoint, Conversation::new(role, None));
+            self.users.conversations.insert(endpoint, Box::new(Conversation::new(role, None)));
             let tsap = Bytes::from_static(RENDEZVOUS_TSAP);
             self.connect(now, endpoint, lsdu.station, RENDEZVOUS_TSAP, tsap);
             endpoint

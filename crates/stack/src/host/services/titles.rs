@@ -127,7 +127,7 @@ impl Host {
         let until = now + resolver.params.patience;
         titles.queries.insert(endpoint, Query { place, until });
         let conversation = Conversation::new(Role::Query, None);
-        self.users.conversations.insert(endpoint, conversation);
+        self.users.conversations.insert(endpoint, Box::new(conversation));
         self.request_association(now, endpoint);
     }
 
