@@ -217,43 +217,6 @@ fn two_stations_agree_over_af_xdp_and_a_packet_socket() {
 }
 
 #[test]
-fn the_experiments_of_tr_88_04_run_between_two_namespaces() {
-    let Some(namespaces) = Namespaces::make() else { return };
-    let (mut child, lines, station) =
-        serving(namespaces.command(1, &["serve", "-i", "w0", "--json"]));
-    // Its records of hundreds of sessions do not fit into a pipe.
-    let drained = std::thread::spawn(move || lines.lines().count());
-    let mut measure = namespaces.command(0, &["reproduce", "tr-88-04", "--live", "--to", &station]);
-    measure.args(["-i", "w0", "-n", "20", "--rounds", "6", "--volume", "20 kB", "--json"]);
-    let output = measure.output().unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(drained.join().unwrap() >= 55 * 6, "a session for each trial");
-    check_code(&output, 0);
-    let lines = records(&output);
-    let of_type = |name| lines.iter().filter(move |line| line["type"] == name);
-    assert_eq!(of_type("figure").count(), 9, "figures 4 to 11, and that of several circuits");
-    let paper = of_type("paper").next().unwrap();
-    assert_eq!(paper["rounds"], 6);
-    assert!((paper["interval_coverage"].as_f64().unwrap() - 0.96875).abs() < 1e-9, "{paper}");
-    assert_eq!((&paper["messages"], &paper["volume_octets"]), (&20.into(), &20_000.into()));
-    for trial in of_type("trial") {
-        assert_eq!(trial["values"].as_array().unwrap().len(), 6, "{trial}");
-        let numbers = ["low", "median", "high"].map(|name| trial[name].as_f64().unwrap());
-        // On a busy host a trial may be cut off before a message has arrived, which its record says.
-        let is_cut = trial["cut"].as_array().unwrap().iter().any(|is_cut| *is_cut == true);
-        assert!(is_cut || 0.0 < numbers[0], "{trial}");
-        assert!(numbers[0] < numbers[2] && numbers.is_sorted(), "{trial}");
-        if trial["question"] == "throughput" {
-            let octets = trial["octets"].as_u64().unwrap();
-            assert!(trial["messages"][0].as_u64().unwrap() * octets >= 20_000, "{trial}");
-        }
-    }
-    println!("seen: {} trials in 6 rounds over veth", of_type("trial").count());
-    assert_eq!(lines.last().unwrap()["type"], "end");
-}
-
-#[test]
 fn an_interrupted_reproduction_keeps_its_capture() {
     let folder = tempfile::tempdir().unwrap();
     let capture = folder.path().join("seen.pcapng");
