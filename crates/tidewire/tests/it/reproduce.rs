@@ -143,7 +143,7 @@ fn circuits_are_judged_over_every_model_with_delays_as_inputs() {
 
 #[test]
 fn every_row_and_every_figure_of_nbs_1986_is_told() {
-    let output = run(&["reproduce", "nbs-1986", "-n", "2", "--json"]);
+    let output = run(&["reproduce", "nbs-1986", "-n", "3", "--json"]);
     check_code(&output, 0);
     let lines = records(&output);
     let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();

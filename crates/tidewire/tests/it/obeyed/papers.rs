@@ -6,7 +6,7 @@ use super::{Mode, obeyed};
 
 /// Tests of measured reproductions, each of which takes minutes.
 const ROUNDS: &str = "reproduce::experiments_are_measured_in_rounds_within_this_process";
-const ROUNDS_OVER_VETH: &str = "wires::the_experiments_of_tr_88_04_run_between_two_namespaces";
+const ROUNDS_OVER_VETH: &str = "reproduce::the_experiments_of_tr_88_04_run_between_two_namespaces";
 const LIVE_PORTS: &str = "reproduce::the_port_of_a_live_reproduction_is_opened";
 
 /// Test of the files of figures.
