@@ -6,7 +6,8 @@
 //! Readers take turns on each file, round by round: as whole processes `tidewire watch`, in text
 //! and with `--json`, `tcpdump -w /dev/null`, and in three of seven rounds tshark; in this process
 //! the meter alone, and the loop that decodes every layer (`readers/loops.rs`). Output goes to
-//! /dev/null. A process runs several times in a round if it takes less than half a second, because
+//! /dev/null. Times are CPU time and the time until the process ends, which is less where it has two
+//! threads. A process runs several times in a round if it takes less than half a second, because
 //! the CPU time of processes has steps of 10 ms.
 //!
 //! `cargo bench -p tidewire-bench --bench foreign [-- FOLDER]`. The files are made in the target
@@ -27,12 +28,12 @@ use copies::{Addresses, Source};
 use core::time::Duration;
 use host_loop::HostLoop;
 use process::Program;
-use readers::cost;
+use readers::cost::{self, Cost};
 use readers::loops::decoded;
 use readers::{Failed, made, metered, records, tshark};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use table::{Figures, Round};
+use table::{Figures, PerFrame, Round};
 use wire::capture::Capture;
 
 const FRAMES: u64 = 300_000;
@@ -107,7 +108,7 @@ impl Programs {
     /// Runs every reader once on a file.
     fn round(&self, file: &Foreign, path: &Path, with_peer: bool) -> Result<Round, Failed> {
         let frames = records(path)?;
-        let each = |seconds: f64| seconds * 1e9 / frames as f64;
+        let each = |cost: Cost| PerFrame::of(cost, frames);
         let watch = |options: &[&str]| {
             Program::new(&self.tidewire)
                 .with(&["watch", "--measure", file.measure])
@@ -117,19 +118,12 @@ impl Programs {
         let tcpdump = Program::new(Path::new("tcpdump")).with(&["-w", "/dev/null", "-Z", "root"]);
         let peer = with_peer && self.has_tshark;
         Ok(Round {
-            text: each(watch(&[]).cpu_seconds()?),
-            json: each(watch(&["--json"]).cpu_seconds()?),
-            tcpdump: self
-                .has_tcpdump
-                .then(|| tcpdump.reading(path).cpu_seconds())
-                .transpose()?
-                .map(each),
-            tshark: peer
-                .then(|| tshark::run(path, frames))
-                .transpose()?
-                .map(|cost| each(cost.cpu_seconds)),
-            meter: each(cost::of(|| metered(path, file.interval))?.1.cpu_seconds),
-            decoded: each(cost::of(|| decoded(path))?.1.cpu_seconds),
+            text: each(watch(&[]).cost()?),
+            json: each(watch(&["--json"]).cost()?),
+            tcpdump: self.has_tcpdump.then(|| tcpdump.reading(path).cost()).transpose()?.map(each),
+            tshark: peer.then(|| tshark::run(path, frames)).transpose()?.map(each),
+            meter: each(cost::of(|| metered(path, file.interval))?.1),
+            decoded: each(cost::of(|| decoded(path))?.1),
         })
     }
 }

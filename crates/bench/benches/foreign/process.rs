@@ -1,6 +1,7 @@
-//! Programs that read a capture, and their CPU time.
+//! Programs that read a capture, and what that costs.
 
-use crate::readers::{Failed, cost};
+use crate::readers::Failed;
+use crate::readers::cost::{self, Cost};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -61,20 +62,22 @@ impl Program {
         self
     }
 
-    /// Returns the CPU time of one run: the mean of as many as take half a second.
+    /// Returns the cost of one run: the mean of as many as take half a second of CPU time.
     ///
     /// # Errors
     /// A run failed.
-    pub(crate) fn cpu_seconds(mut self) -> Result<f64, Failed> {
-        let (mut runs, mut spent) = (0_u32, 0.0);
-        while spent < LEAST_SECONDS {
+    pub(crate) fn cost(mut self) -> Result<Cost, Failed> {
+        let (mut runs, mut spent) = (0_u32, Cost { wall_seconds: 0.0, cpu_seconds: 0.0 });
+        while spent.cpu_seconds < LEAST_SECONDS {
             let (status, cost) = cost::of_children(|| Ok(self.0.status()?))?;
             if !status.success() {
                 return Err(format!("{:?}: {status}", self.0).into());
             }
             runs += 1;
-            spent += cost.cpu_seconds;
+            spent.cpu_seconds += cost.cpu_seconds;
+            spent.wall_seconds += cost.wall_seconds;
         }
-        Ok(spent / f64::from(runs))
+        let runs = f64::from(runs);
+        Ok(Cost { wall_seconds: spent.wall_seconds / runs, cpu_seconds: spent.cpu_seconds / runs })
     }
 }
