@@ -217,7 +217,9 @@ fn meter(
 fn take(recorder: &mut Recorder, tables: &mut Tables, findings: &mut Findings) {
     while let Some(item) = recorder.take() {
         tables.take(&item);
-        findings.take(Record::of(&item, &Subset::default()));
+        if findings.judges(&item) {
+            findings.take(Record::of(&item, &Subset::default()));
+        }
     }
 }
 

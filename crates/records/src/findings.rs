@@ -184,7 +184,7 @@ impl Findings {
         Self { model: Model::new(head.clone()) }
     }
 
-    /// Adds a record of the whole measurement; records of intervals are ignored.
+    /// Adds the record of an item that [`Findings::judges`].
     pub fn take(&mut self, record: Record) {
         match record {
             // No finding needs the event, or the other measures of thousands of connections.
@@ -199,15 +199,17 @@ impl Findings {
                 host.received.0.clear();
                 self.model.take(Record::Host(host));
             }
-            record if self.judges_record(&record) => self.model.take(record),
-            _ => {}
+            record => self.model.take(record),
         }
     }
 
     /// Returns true for an item of the whole measurement.
     pub fn judges(&self, item: &Item) -> bool {
         match item {
-            Item::Services(of) | Item::ControlBlocks(of) => self.is_of_whole(of.serial),
+            // The associations of a connection follow it; those of an interval come before the whole.
+            Item::Services(of) | Item::ControlBlocks(of) => {
+                self.model.connections.contains_key(&of.serial)
+            }
             Item::Publishers(of) => of.complete,
             Item::Total(_)
             | Item::Connection(_)
@@ -217,24 +219,6 @@ impl Findings {
             | Item::End(_) => true,
             _ => false,
         }
-    }
-
-    /// Returns true for a record of the whole measurement.
-    fn judges_record(&self, record: &Record) -> bool {
-        use Record::{Connection, CyclicStream, End, Host, Total, Transactions};
-        match record {
-            Record::Services(of) => self.is_of_whole(of.id),
-            Record::ControlBlocks(of) => self.is_of_whole(of.id),
-            Record::Publishers(of) => of.complete,
-            Total(_) | Connection(_) | CyclicStream(_) | Transactions(_) | Host(_) | End(_) => true,
-            _ => false,
-        }
-    }
-
-    /// Returns true after the record of a connection: those of its associations in an interval come
-    /// before it.
-    fn is_of_whole(&self, connection: u32) -> bool {
-        self.model.connections.contains_key(&connection)
     }
 
     /// Returns the findings, the worst first.
