@@ -112,7 +112,8 @@ pub struct Findings {
 /// Measurements of a curve, round by round.
 type Rounds = BTreeMap<(Operation, Service), Vec<Vec<Measurement>>>;
 
-/// Runs the experiment, until `stop` is true at the latest. `progress` is called after each round.
+/// Runs the experiment, or as many rounds as end before `stop` is true. `progress` is called after each
+/// round.
 ///
 /// # Errors
 /// Returns an error of the ports, or an error if too much is lost.
