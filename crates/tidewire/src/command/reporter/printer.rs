@@ -1,4 +1,4 @@
-//! Records on standard output, and judged: what an item goes through after the recorder.
+//! Items as records, which are printed to standard output and, if they are of the whole, judged.
 
 use crate::output::{self, Output};
 use crate::stream::lines::{self, Lines};
@@ -9,7 +9,7 @@ use std::io;
 /// Octets that are written together, while more are due at the same time.
 const TOGETHER_OCTETS: usize = 1 << 16;
 
-/// Content of records.
+/// Measures and distributions that records have.
 #[derive(Clone)]
 pub(super) struct Content {
     pub(super) only: Subset,

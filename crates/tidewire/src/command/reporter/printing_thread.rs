@@ -52,21 +52,14 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a thread; returns the destination if the system has no more threads.
-    fn start(to: Box<Destination>) -> Result<Self, Box<Destination>> {
+    fn start(to: Box<Destination>) -> io::Result<Self> {
         let (batches, received) = mpsc::sync_channel(WAITING_BATCHES);
-        let (hand_over, handed_over) = mpsc::channel::<Box<Destination>>();
-        let run = move || match handed_over.recv() {
-            Ok(to) => to.take_all(&received),
-            Err(error) => Err(io::Error::other(error)),
-        };
-        match thread::Builder::new().name("records".to_owned()).spawn(run) {
-            Ok(thread) => {
-                hand_over.send(to).map_err(|unsent| unsent.0)?;
-                Ok(Self { batches, thread })
-            }
-            Err(_) => Err(to),
-        }
+        let run = move || to.take_all(&received);
+        let thread = thread::Builder::new().name("records".to_owned()).spawn(run);
+        let thread = thread.map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start a thread for the records: {error}"))
+        })?;
+        Ok(Self { batches, thread })
     }
 
     /// Waits until all batches are taken.
@@ -79,7 +72,7 @@ impl Running {
 
 /// Place of the destination.
 enum Place {
-    /// Here: there were few items, or the system has no more threads.
+    /// Here: there were few items.
     Here(Box<Destination>),
     Thread(Running),
     /// In no place: printing failed.
@@ -102,7 +95,7 @@ impl PrintingThread {
     /// Takes an item.
     ///
     /// # Errors
-    /// Errors of standard output with this item or one before it.
+    /// Errors of standard output with this item or one before it; the thread cannot be started.
     pub(super) fn put(&mut self, item: Item) -> io::Result<()> {
         self.batch.push(item);
         if self.batch.len() < TOGETHER_ITEMS {
@@ -110,14 +103,13 @@ impl PrintingThread {
         }
         let batch = core::mem::take(&mut self.batch);
         self.place = match core::mem::replace(&mut self.place, Place::Lost) {
-            Place::Here(to) => Running::start(to).map_or_else(Place::Here, Place::Thread),
+            Place::Here(to) => Place::Thread(Running::start(to)?),
             place => place,
         };
-        match &mut self.place {
-            Place::Here(to) => to.take(&batch),
+        match &self.place {
             Place::Thread(running) if running.batches.send(batch).is_ok() => Ok(()),
             // The thread ends before its batches only if it cannot print.
-            Place::Thread(_) | Place::Lost => self.end().map(drop),
+            _ => self.end().map(drop),
         }
     }
 
