@@ -114,8 +114,20 @@ impl Runs {
         Self(VecDeque::new())
     }
 
-    /// Adds a DT that is in none.
-    pub(super) fn add(&mut self, number: u64) {
+    /// Adds a DT that is in none. Returns true if it follows the last run, which is long enough to
+    /// show the sender the losses before it.
+    pub(super) fn add(&mut self, number: u64) -> bool {
+        if let Some([lower, upper]) = self.0.back_mut()
+            && *upper == number
+        {
+            *upper += 1;
+            return number - *lower >= REORDERED;
+        }
+        self.insert(number);
+        false
+    }
+
+    fn insert(&mut self, number: u64) {
         let place = self.0.partition_point(|[_, upper]| *upper < number);
         let joins = |run: Option<&[u64; 2]>, edge: usize, at: u64| {
             run.is_some_and(|run| run.get(edge) == Some(&at))

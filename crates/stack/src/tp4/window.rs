@@ -458,7 +458,11 @@ pub(super) enum Arrival {
     /// It was the expected one, and can be delivered now.
     InSequence,
     /// It is kept until those before it arrive (resequencing, 6.20).
-    OutOfOrder,
+    OutOfOrder {
+        /// True if it shows no other gap than several DTs before it did, and is not the last within
+        /// the credit.
+        follows: bool,
+    },
     /// It was received before.
     Duplicate,
     /// It lies beyond the granted credit.
@@ -546,8 +550,8 @@ impl ReceiveWindow {
             return Arrival::Duplicate;
         }
         self.waiting.insert(place, (data, end));
-        self.runs.add(place);
-        if ahead == 0 { Arrival::InSequence } else { Arrival::OutOfOrder }
+        let follows = self.runs.add(place) && ahead + 1 < self.granted;
+        if ahead == 0 { Arrival::InSequence } else { Arrival::OutOfOrder { follows } }
     }
 
     /// Blocks of a selective acknowledgement sent now; empty without a gap.

@@ -111,10 +111,21 @@ impl Connection {
                     count += 1;
                 }
                 self.delivered(cx, count);
+                // A sender may wait for a gap to be filled.
+                if count > 0 && self.agreed.selective {
+                    self.send_ak(cx);
+                } else {
+                    self.acknowledge(cx, acknowledgement_requested);
+                }
+            }
+            // The AKs for the DTs before it have shown the gaps.
+            Arrival::OutOfOrder { follows: true } if self.agreed.selective => {
+                cx.counters.out_of_order += 1;
+                self.unacknowledged = self.unacknowledged.saturating_add(1);
                 self.acknowledge(cx, acknowledgement_requested);
             }
             // An immediate AK reports the gap to the sender before T1 expires.
-            Arrival::OutOfOrder => {
+            Arrival::OutOfOrder { .. } => {
                 cx.counters.out_of_order += 1;
                 self.send_ak(cx);
             }

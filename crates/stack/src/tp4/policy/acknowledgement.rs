@@ -1,7 +1,9 @@
 //! Acknowledgement of DTs in sequence by a receiver (ISO 8073 12.2.3.6; RFC 1008 8.1).
 
 /// Policy for sending an AK for DTs that arrived in sequence. None waits longer than A_L. A DT that
-/// is out of sequence, a duplicate, or the last of a window is always acknowledged at once.
+/// is out of sequence, a duplicate, or the last of a window is always acknowledged at once. With
+/// selective acknowledgement, DTs out of sequence that show no other loss than those before them
+/// wait like DTs in sequence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Acknowledgement {
     /// At once for each DT.

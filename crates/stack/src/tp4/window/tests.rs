@@ -264,7 +264,10 @@ fn a_credit_reduction_drops_waiting_dts_beyond_the_edge() {
     let mut window = ReceiveWindow::new(128, 6, 6);
     let data = Bytes::from_static(b"x");
     for number in [1, 4] {
-        assert_eq!(window.arrive(number, data.clone(), true), Arrival::OutOfOrder);
+        assert_eq!(
+            window.arrive(number, data.clone(), true),
+            Arrival::OutOfOrder { follows: false }
+        );
     }
     assert!(window.withdraw(3));
     assert_eq!(window.grant(15), 3);
@@ -273,7 +276,7 @@ fn a_credit_reduction_drops_waiting_dts_beyond_the_edge() {
     assert!(!window.withdraw(0));
     window.give_back(3, 6);
     assert_eq!(window.grant(15), 6);
-    assert_eq!(window.arrive(4, data, true), Arrival::OutOfOrder);
+    assert_eq!(window.arrive(4, data, true), Arrival::OutOfOrder { follows: false });
 }
 
 #[test]
@@ -340,10 +343,25 @@ fn a_retransmitted_dt_carries_the_same_user_data() {
 }
 
 #[test]
+fn the_fourth_dt_behind_a_gap_follows_unless_it_is_the_last() {
+    let mut window = ReceiveWindow::new(128, 15, 15);
+    let mut follows = |number| match window.arrive(number, Bytes::new(), true) {
+        Arrival::OutOfOrder { follows } => follows,
+        other => panic!("DT {number}: {other:?}"),
+    };
+    assert_eq!([1, 2, 3, 4, 5].map(&mut follows), [false, false, false, true, true]);
+    assert_eq!([8, 9, 10, 11].map(&mut follows), [false, false, false, true], "a second gap");
+    assert!(!follows(6), "it shortens a gap");
+    assert!(!follows(7), "it fills a gap");
+    assert!(follows(12));
+    assert_eq!([13, 14].map(&mut follows), [true, false], "no credit is left");
+}
+
+#[test]
 fn dts_out_of_order_wait_and_are_delivered_once() {
     let mut window = ReceiveWindow::new(128, 4, 4);
     let data = |text: &'static str| Bytes::from_static(text.as_bytes());
-    assert_eq!(window.arrive(1, data("b"), true), Arrival::OutOfOrder);
+    assert_eq!(window.arrive(1, data("b"), true), Arrival::OutOfOrder { follows: false });
     assert_eq!(window.arrive(1, data("b"), true), Arrival::Duplicate);
     assert_eq!(window.arrive(4, data("e"), true), Arrival::OutsideWindow);
     assert_eq!(window.pop(), None);
