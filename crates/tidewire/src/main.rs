@@ -47,7 +47,7 @@ use std::process::ExitCode;
 
 /// Counters of connections, delays and records are allocated and freed by the thousand at each interval. Version 2 keeps
 /// sizes closer together than version 3, so that a short run touches less memory.
-#[cfg(not(any(test, target_env = "musl")))]
+#[cfg(not(any(test, all(target_env = "musl", not(feature = "allocator")))))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,13 +1,11 @@
-//! Architectures that a release has programs for: this machine's, and the other by a cross compiler.
+//! Architectures that a release has programs for: this machine's, and the other.
 
 use crate::ci::targets::installed;
-use crate::output;
-use std::process::Command;
 
 /// Architecture of a processor, by the names that it has in targets and in packages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Architecture {
-    /// Name in targets of Rust, and in names of compilers.
+    /// Name in targets of Rust.
     pub(crate) name: &'static str,
     /// Name in Debian's packages and in images for containers.
     pub(crate) packaged: &'static str,
@@ -37,29 +35,10 @@ impl Architecture {
         format!("{}-unknown-linux-musl", self.name)
     }
 
-    /// C compiler for this architecture, which links too.
-    fn compiler(self) -> String {
-        format!("{}-linux-gnu-gcc", self.name)
-    }
-
-    /// Missing tool for building a target; none if all are there.
+    /// Reason why a target cannot be built here; none if it can.
     pub(super) fn lack(self, target: &str) -> Option<String> {
-        if !installed(target) {
-            return Some(format!("no libraries for {target}: rustup target add {target}"));
-        }
-        let compiler = self.compiler();
-        let works = self.is_own() || output(Command::new(&compiler).arg("--version")).is_ok();
-        (!works).then(|| format!("no {compiler}, a C compiler for {}", self.name))
-    }
-
-    /// Names compiler and linker to a build for another architecture than this machine's.
-    pub(super) fn cross(self, command: &mut Command, target: &str) {
-        if self.is_own() {
-            return;
-        }
-        let variable = target.replace('-', "_");
-        command.env(format!("CC_{variable}"), self.compiler());
-        command.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), self.compiler());
+        let lacks = !installed(target);
+        lacks.then(|| format!("no libraries for {target}: rustup target add {target}"))
     }
 }
 
@@ -72,15 +51,5 @@ mod tests {
         let all = Architecture::all();
         assert!(all[0].is_own() && !all[1].is_own());
         assert_eq!(all.len(), ALL.len());
-    }
-
-    #[test]
-    fn another_architecture_gets_its_own_compiler_and_linker() {
-        let set = |architecture: Architecture| {
-            let mut command = Command::new("cargo");
-            architecture.cross(&mut command, &architecture.target());
-            command.get_envs().count()
-        };
-        assert_eq!(Architecture::all().into_iter().map(set).collect::<Vec<_>>(), [0, 2]);
     }
 }

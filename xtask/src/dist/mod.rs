@@ -1,9 +1,9 @@
 //! `cargo xtask dist`: everything that a release consists of, in `target/packages`.
 //!
 //! The program is linked statically with musl, so that one file runs on every Linux of its
-//! architecture: this machine's, and the other one if a cross compiler is here. All archives have the
-//! time of the commit and names in one order, so that they differ only where their files do. Only the
-//! modules of the wheels link to the system's libc.
+//! architecture: this machine's, and the other one if Rust's libraries for it are here. All archives
+//! have the time of the commit and names in one order, so that they differ only where their files do.
+//! Only the modules of the wheels link to the system's libc.
 
 pub(crate) mod architecture;
 mod archive;
@@ -12,18 +12,22 @@ mod image;
 mod rpm;
 mod sbom;
 pub(crate) mod signature;
+mod tools;
 mod wheel;
 
-use crate::{cargo, output};
+use crate::output;
 use architecture::Architecture;
 use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tools::Tools;
 
 /// Programs of a release, and the crates that they come from.
 const PROGRAMS: [&str; 2] = ["tidewire", "tidewire-tap"];
+/// Features of the programs.
+const FEATURES: &str = "tidewire/allocator";
 /// Shells, each with the name of its file of completions.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "tidewire"), ("zsh", "_tidewire"), ("fish", "tidewire.fish")];
@@ -71,6 +75,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         fs::remove_dir_all(&release.folder).map_err(|error| named("target/packages", &error))?;
     }
     fs::create_dir_all(&release.folder).map_err(|error| named("target/packages", &error))?;
+    let tools = Tools::fetch(&release)?;
     let mut documents = None;
     for architecture in Architecture::all() {
         let target = architecture.target();
@@ -78,7 +83,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             Some(lack) if architecture.is_own() => return Err(lack),
             Some(lack) => println!("   skipped: {}: {lack}", architecture.name),
             None => {
-                let programs = build(&release, architecture)?;
+                let programs = build(&release, architecture, &tools)?;
                 // This machine runs its own programs only; what they print of themselves is the same.
                 let documents = match &documents {
                     Some(documents) => documents,
@@ -90,7 +95,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
                 rpm::make(&release, &built)?;
                 image::make(&release, &built)?;
                 sbom::make(&release, &target)?;
-                wheel::make(&release, &built)?;
+                wheel::make(&release, &built, &tools)?;
             }
         }
     }
@@ -159,13 +164,16 @@ fn folder_of(release: &Release, target: &str) -> PathBuf {
 fn build(
     release: &Release,
     architecture: Architecture,
+    tools: &Tools,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, String> {
     let target = architecture.target();
-    println!("   cargo build --profile dist --target {target}");
-    let mut command = cargo(&release.root, &["build", "--profile", "dist", "--locked"]);
-    command.args(["--target", &target]).env("TIDEWIRE_COMMIT", &release.commit);
+    println!("   cargo zigbuild --profile dist --target {target}");
+    let mut command = tools.cargo(release, &["zigbuild", "--profile", "dist", "--locked"]);
+    command.args(["--target", &target, "--features", FEATURES]);
     command.args(PROGRAMS.iter().flat_map(|name| ["-p", name]));
-    architecture.cross(&mut command, &target);
+    command.env("TIDEWIRE_COMMIT", &release.commit);
+    // Otherwise the program is at the same address in each run.
+    command.env("RUSTFLAGS", "-C link-arg=-pie");
     if !command.status().is_ok_and(|status| status.success()) {
         return Err(format!("the programs for {target} cannot be built"));
     }

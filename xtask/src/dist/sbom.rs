@@ -3,7 +3,7 @@
 //! It follows from `cargo metadata` for the target, with the sums of `Cargo.lock`: no tool has to be
 //! installed for it. Crates that only build scripts, macros and tests use are not in the programs.
 
-use super::{PROGRAMS, Release};
+use super::{FEATURES, PROGRAMS, Release};
 use crate::{cargo, output};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,8 @@ use std::fs;
 /// Makes the file.
 pub(super) fn make(release: &Release, target: &str) -> Result<(), String> {
     let words = ["metadata", "--format-version", "1", "--locked", "--filter-platform", target];
-    let told = output(&mut cargo(&release.root, &words))?;
+    let mut command = cargo(&release.root, &words);
+    let told = output(command.args(["--features", FEATURES]))?;
     let metadata: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
     let lock = fs::read_to_string(release.root.join("Cargo.lock")).map_err(|it| it.to_string())?;
     let bill = bill(&metadata, &sums(&lock)?, release);

@@ -1,14 +1,13 @@
 //! Wheels for Python: the module, and the programs as commands.
 //!
-//! maturin makes them in the environment that `cargo xtask ci python` makes. With Zig as the linker they
-//! ask for glibc 2.17 (manylinux2014) or for musl 1.2, whatever this machine has.
+//! With Zig as the linker they ask for glibc 2.17 (manylinux2014) or for musl 1.2, whatever this machine has.
 
+use super::tools::Tools;
 use super::{Built, Release, named};
 use crate::ci::targets::installed;
 use crate::output;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Folder whose `scripts` maturin puts into the wheel as commands.
 const DATA: &str = "crates/python/tidewire._tidewire.data";
@@ -16,24 +15,13 @@ const DATA: &str = "crates/python/tidewire._tidewire.data";
 const LIBRARIES: [&str; 2] = ["gnu", "musl"];
 
 /// Makes the wheels for an architecture, with its programs.
-pub(super) fn make(release: &Release, built: &Built<'_>) -> Result<(), String> {
-    let builder = release.root.join("target/python/builder/bin");
-    if !builder.join("maturin").exists() {
-        println!("   skipped: wheels: no {}; cargo xtask ci python makes it", builder.display());
-        return Ok(());
-    }
-    let mut pip = Command::new(builder.join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "ziglang"]);
-    if let Err(why) = output(&mut pip) {
-        println!("   skipped: wheels: Zig cannot be fetched: {why}");
-        return Ok(());
-    }
+pub(super) fn make(release: &Release, built: &Built<'_>, tools: &Tools) -> Result<(), String> {
     let data = release.root.join(DATA);
     place(&data.join("scripts"), built).map_err(|error| named(DATA, &error))?;
     let made = LIBRARIES.iter().try_for_each(|library| {
         let target = format!("{}-unknown-linux-{library}", built.architecture.name);
         match installed(&target) {
-            true => build(release, &builder, &target),
+            true => build(release, tools, &target),
             false => {
                 println!(
                     "   skipped: wheel: no libraries for {target}: rustup target add {target}"
@@ -57,12 +45,9 @@ fn place(folder: &Path, built: &Built<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn build(release: &Release, builder: &Path, target: &str) -> Result<(), String> {
+fn build(release: &Release, tools: &Tools, target: &str) -> Result<(), String> {
     println!("   maturin build --release --zig --target {target}");
-    let mut build = Command::new(builder.join("maturin"));
+    let mut build = tools.maturin();
     build.args(["build", "--release", "--quiet", "--locked", "--zig", "--target", target, "--out"]);
-    // maturin looks for Zig in the environment that it is itself in.
-    let path = std::env::var("PATH").unwrap_or_default();
-    build.env("PATH", format!("{}:{path}", builder.display()));
     output(build.arg(&release.folder).current_dir(release.root.join("crates/python"))).map(drop)
 }
