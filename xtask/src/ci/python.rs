@@ -5,6 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+/// Version of maturin, as pip is asked for it.
+pub(crate) const MATURIN: &str = "maturin>=1.9,<2";
+
 /// Runs the stage; without Python, or where its packages cannot be fetched, it is skipped.
 pub(super) fn run(root: &Path, summary: &mut Summary) {
     let place = root.join("target/python");
@@ -27,7 +30,7 @@ pub(super) fn run(root: &Path, summary: &mut Summary) {
         summary.skipped.push("python: no Python with venv".to_owned());
         return;
     }
-    if !works(pip(&builder).arg("maturin>=1.9,<2")) {
+    if !works(pip(&builder).arg(MATURIN)) {
         summary.skipped.push("python: maturin cannot be fetched".to_owned());
         return;
     }

@@ -71,11 +71,11 @@ impl Entry {
 /// Makes all files of a release; what cannot be made here is printed as skipped.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let release = Release::of(root)?;
+    let tools = Tools::fetch(&release)?;
     if release.folder.exists() {
         fs::remove_dir_all(&release.folder).map_err(|error| named("target/packages", &error))?;
     }
     fs::create_dir_all(&release.folder).map_err(|error| named("target/packages", &error))?;
-    let tools = Tools::fetch(&release)?;
     let mut documents = None;
     for architecture in Architecture::all() {
         let target = architecture.target();
@@ -172,7 +172,7 @@ fn build(
     command.args(["--target", &target, "--features", FEATURES]);
     command.args(PROGRAMS.iter().flat_map(|name| ["-p", name]));
     command.env("TIDEWIRE_COMMIT", &release.commit);
-    // Otherwise the program is at the same address in each run.
+    // Otherwise Zig links for a fixed address.
     command.env("RUSTFLAGS", "-C link-arg=-pie");
     if !command.status().is_ok_and(|status| status.success()) {
         return Err(format!("the programs for {target} cannot be built"));
@@ -186,6 +186,9 @@ fn build(
     for (name, octets) in &programs {
         if has_interpreter(octets) {
             return Err(format!("{name} is not static: it names a dynamic linker"));
+        }
+        if !is_position_independent(octets) {
+            return Err(format!("{name} is at the same address in each run"));
         }
     }
     Ok(programs)
@@ -210,6 +213,12 @@ impl Documents {
         });
         Ok(Self { manual, completions: completions.collect::<Result<_, String>>()? })
     }
+}
+
+/// True of a little-endian ELF file of type ET_DYN, which may be at any address (System V ABI,
+/// chapter 4).
+fn is_position_independent(elf: &[u8]) -> bool {
+    elf.get(16..18) == Some(&[3, 0])
 }
 
 /// True of a 64-bit ELF file with a program header PT_INTERP (System V ABI, chapter 5).
@@ -280,6 +289,13 @@ mod tests {
         // FIPS 180-2, B.1.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc"), expected);
+    }
+
+    #[test]
+    fn a_program_for_a_fixed_address_is_not_position_independent() {
+        let typed = |kind| [&[0; 16][..], &[kind, 0]].concat();
+        assert!(is_position_independent(&typed(3)) && !is_position_independent(&typed(2)));
+        assert!(!is_position_independent(&[]));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! compiler, and static programs have Zig's own functions for memory, which are faster than musl's.
 
 use super::{Release, named};
+use crate::ci::python::MATURIN;
 use crate::{cargo, output};
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,7 +25,7 @@ impl Tools {
         }
         let mut pip = Command::new(folder.join("python"));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        output(pip.args(["maturin>=1.9,<2", "cargo-zigbuild>=0.24,<1", "ziglang"]))
+        output(pip.args([MATURIN, "cargo-zigbuild>=0.24,<1", "ziglang"]))
             .map_err(|why| named("tools cannot be fetched", &why))?;
         Ok(Self { folder })
     }
